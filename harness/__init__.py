@@ -1,0 +1,1 @@
+"""numaproof: proves NUMA alignment without NUMA hardware."""
