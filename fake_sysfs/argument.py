@@ -1,0 +1,50 @@
+"""A machine as a user names it: preset, machine file, hwloc string, tree, snapshot, or this host."""
+
+import os
+from pathlib import Path
+
+from fake_sysfs.catalogue import preset, preset_description, preset_names
+from fake_sysfs.describe import describe
+from fake_sysfs.errors import MachineError
+from fake_sysfs.hwloc_string import is_synthetic, parse_synthetic
+from fake_sysfs.machine import Machine
+from fake_sysfs.read import read
+
+_MACHINE_FILES = (".yaml", ".yml")
+_MAX_FILE = 4 << 20
+
+
+def parse_machine(text: str) -> Machine:
+    """The machine that an argument means: a preset's name, a path, an hwloc synthetic string, or `host`."""
+    if text == "host":
+        return read("/")
+    if text in preset_names():
+        return preset(text)
+    path = Path(text)
+    if is_synthetic(text) and not os.path.lexists(path):
+        return parse_synthetic(text)
+    if path.is_dir():
+        return read(path)
+    if path.suffix in _MACHINE_FILES:
+        return describe(_text_of(path), text, preset_description)
+    if path.is_file():
+        from fake_sysfs.importers import import_archive  # noqa: PLC0415 (archives are rare, and slow to import)
+
+        return import_archive(path)
+    names = ", ".join(preset_names())
+    raise MachineError(
+        f"machine {text!r}: is no file, no directory, no hwloc string, not `host`, and no preset ({names})"
+    )
+
+
+def _text_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_FILE + 1)
+        if len(content) > _MAX_FILE:
+            raise MachineError(f"{path}: is larger than {_MAX_FILE >> 20} MiB; a machine file is a page of text")
+        return content.decode()
+    except OSError as error:
+        raise MachineError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise MachineError(f"{path}: is no UTF-8 text (byte {error.start})") from error

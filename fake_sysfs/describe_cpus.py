@@ -1,0 +1,260 @@
+"""The CPU side of a machine file: groups of packages, dies, nodes, cores and threads become CPUs and caches."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fake_sysfs.errors import MachineError
+from fake_sysfs.machine import Cache, CacheKind, Cpu, CpuKind
+from fake_sysfs.section import Section, parsed, whole_number
+from fake_sysfs.sizes import parse_size
+from fake_sysfs.validate import MAX_CPUS, MAX_NODES
+
+GROUP_KEYS = ("packages", "dies", "nodes", "cores", "threads", "memory", "hugepages", "caches")
+_CORE_KEYS = ("count", "threads", "kind", "mhz", "caches")
+_CACHE_KEYS = ("size", "share", "ways", "line")
+_CACHES: Mapping[str, tuple[int, CacheKind]] = {
+    "l1d": (1, "Data"),
+    "l1i": (1, "Instruction"),
+    "l2": (2, "Unified"),
+    "l3": (3, "Unified"),
+    "l4": (4, "Unified"),
+}
+_SHARES = ("core", "node", "die", "package")
+_DEFAULT_SHARE = {"l1d": "core", "l1i": "core", "l2": "core", "l3": "die", "l4": "package"}
+
+
+@dataclass(frozen=True, slots=True)
+class CacheShape:
+    """A cache that every core of an entry has, alone or with others."""
+
+    size: int
+    share: str | int  # one of _SHARES, or a number of cores of one node
+    ways: int = 0
+    line: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class CoreEntry:
+    """`count` equal cores of a node."""
+
+    count: int
+    threads: int
+    caches: Mapping[str, CacheShape]
+    kind: str = ""  # "": not a hybrid machine
+    mhz: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Equal packages: so many, each with so many dies and nodes, each node with these cores."""
+
+    packages: int
+    dies: int
+    nodes: int
+    cores: tuple[CoreEntry, ...]
+
+    @property
+    def cores_of_node(self) -> int:
+        return sum(entry.count for entry in self.cores)
+
+
+@dataclass(frozen=True, slots=True)
+class _Core:
+    package: int
+    die: int
+    node: int
+    entry: CoreEntry
+    place: int  # within its entry and node: neighbours may share a cache
+
+
+def read_group(section: Section) -> Group:
+    """A group as it is written, checked for what does not divide evenly."""
+    packages = section.integer("packages", 1, minimum=1)
+    dies = section.integer("dies", 1, minimum=1)
+    nodes = section.integer("nodes", dies, minimum=1)
+    threads = section.integer("threads", 1, minimum=1)
+    caches = read_caches(section)
+    if isinstance(section.data.get("cores"), list):
+        cores = tuple(_core_entry(place, item, threads, caches) for place, item in section.items("cores"))
+    else:
+        cores = (CoreEntry(section.integer("cores", 1, minimum=1), threads, caches),)
+    group = Group(packages, dies, nodes, cores)
+    if nodes % dies and dies % nodes:
+        raise section.wrong("dies", f"{dies} dies and {nodes} nodes a package: one must be a multiple of the other")
+    if dies > nodes and group.cores_of_node % (dies // nodes):
+        raise section.wrong("cores", f"{group.cores_of_node} cores a node cannot be split over {dies // nodes} dies")
+    total = packages * nodes * sum(entry.count * entry.threads for entry in cores)
+    if total > MAX_CPUS or packages * nodes > MAX_NODES:
+        raise MachineError(
+            f"{section.place}: {total} CPUs on {packages * nodes} nodes: at most {MAX_CPUS} and {MAX_NODES}"
+        )
+    return group
+
+
+def _core_entry(place: str, item: object, threads: int, caches: Mapping[str, CacheShape]) -> CoreEntry:
+    section = Section(place, item, _CORE_KEYS)
+    return CoreEntry(
+        count=section.integer("count", 1, minimum=1),
+        threads=section.integer("threads", threads, minimum=1),
+        caches={**caches, **read_caches(section)},
+        kind=section.text("kind", ""),
+        mhz=section.integer("mhz", 0, minimum=1),
+    )
+
+
+def read_caches(section: Section) -> Mapping[str, CacheShape]:
+    """`caches:` of a section: a size, or a mapping with size, share, ways and line."""
+    return {name: _cache_shape(place, name, item) for place, name, item in section.pairs("caches")}
+
+
+def _cache_shape(place: str, name: str, item: Any) -> CacheShape:
+    if name not in _CACHES:
+        raise MachineError(f"{place}: no such cache; the known ones are {', '.join(_CACHES)}")
+    if isinstance(item, str):
+        return CacheShape(parsed(item, place, parse_size) // 1024 * 1024, _DEFAULT_SHARE[name])
+    section = Section(place, item, _CACHE_KEYS)
+    share: str | int = section.text("share", _DEFAULT_SHARE[name])
+    if share not in _SHARES:
+        if not str(share).isdigit():
+            raise section.wrong("share", f"must be {', '.join(_SHARES)} or a number of cores")
+        share = whole_number(share, section.at("share"), minimum=1)
+    return CacheShape(
+        section.size("size", 0), share, section.integer("ways", 0), section.integer("line", 64, minimum=1)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """CPUs and caches as laid out from groups; `nodes` are the ids of the nodes that got CPUs, with their group."""
+
+    cpus: tuple[Cpu, ...]
+    caches: tuple[Cache, ...]
+    kinds: tuple[CpuKind, ...]
+    nodes: tuple[tuple[int, int], ...]
+
+
+def lay_out(
+    groups: Sequence[Group], node_ids: Sequence[int], cpulists: Mapping[int, tuple[int, ...]], compact: bool, at: str
+) -> Layout:
+    """Number the CPUs: as Linux does on x86 (all first threads, then all second ones), compactly, or by given lists."""
+    cores, nodes = _cores(groups, node_ids, at)
+    threads = _numbered(cores, cpulists, compact, at)
+    cpus: list[Cpu] = []
+    next_core: dict[int, int] = defaultdict(int)
+    for index in sorted(range(len(cores)), key=lambda index: threads[index][0]):
+        core = cores[index]
+        core_id = next_core[core.package]
+        next_core[core.package] += 1
+        cpus.extend(Cpu(cpu, core_id, core.die, core.package, core.node) for cpu in threads[index])
+    return Layout(tuple(cpus), _caches(cores, threads), _kinds(cores, threads), nodes)
+
+
+def _cores(
+    groups: Sequence[Group], node_ids: Sequence[int], at: str
+) -> tuple[list[_Core], tuple[tuple[int, int], ...]]:
+    wanted = sum(group.packages * group.nodes for group in groups)
+    ids = tuple(node_ids) or tuple(range(wanted))
+    if len(ids) != wanted or len(set(ids)) != wanted:
+        raise MachineError(f"{at}: node-ids: {list(ids)}: the groups have {wanted} nodes; give each its own id")
+    cores: list[_Core] = []
+    nodes: list[tuple[int, int]] = []
+    package = 0
+    for number, group in enumerate(groups):
+        for _ in range(group.packages):
+            for index in range(group.nodes):
+                node = ids[len(nodes)]
+                nodes.append((node, number))
+                cores.extend(_cores_of_node(group, package, index, node))
+            package += 1
+    return cores, tuple(nodes)
+
+
+def _cores_of_node(group: Group, package: int, index: int, node: int) -> Iterable[_Core]:
+    met = index * group.cores_of_node
+    per_die = group.nodes * group.cores_of_node // group.dies
+    for entry in group.cores:
+        for place in range(entry.count):
+            yield _Core(package, met // per_die, node, entry, place)
+            met += 1
+
+
+def _numbered(
+    cores: Sequence[_Core], cpulists: Mapping[int, tuple[int, ...]], compact: bool, at: str
+) -> list[tuple[int, ...]]:
+    """The CPU ids of each core's threads."""
+    order = _slots(range(len(cores)), cores, compact)
+    if not cpulists:
+        ids = dict(zip(order, range(len(order)), strict=True))
+    else:
+        ids = {}
+        by_node: dict[int, list[int]] = defaultdict(list)
+        for index, core in enumerate(cores):
+            by_node[core.node].append(index)
+        strange = sorted(set(cpulists) ^ set(by_node))
+        if strange:
+            raise MachineError(
+                f"{at}: cpulist: node {strange[0]}: give a list for each node that has CPUs, and no other"
+            )
+        _check_disjoint(cpulists, at)
+        for node, members in by_node.items():
+            slots = _slots(members, cores, compact)
+            if len(slots) != len(cpulists[node]):
+                raise MachineError(
+                    f"{at}: cpulist: node {node}: {len(cpulists[node])} CPUs, but the node has {len(slots)}: "
+                    "its cores times their threads"
+                )
+            ids.update(zip(slots, cpulists[node], strict=True))
+    return [tuple(ids[index, thread] for thread in range(core.entry.threads)) for index, core in enumerate(cores)]
+
+
+def _check_disjoint(cpulists: Mapping[int, tuple[int, ...]], at: str) -> None:
+    owner: dict[int, int] = {}
+    for node, cpus in cpulists.items():
+        for cpu in cpus:
+            if owner.setdefault(cpu, node) != node:
+                raise MachineError(
+                    f"{at}: cpulist: node {node}: cpu {cpu}: is in the list of node {owner[cpu]} already"
+                )
+
+
+def _slots(members: Iterable[int], cores: Sequence[_Core], compact: bool) -> list[tuple[int, int]]:
+    """(core, thread) in the order in which CPU ids are given out."""
+    slots = [(index, thread) for index in members for thread in range(cores[index].entry.threads)]
+    return slots if compact else sorted(slots, key=lambda slot: (slot[1], slot[0]))
+
+
+def _caches(cores: Sequence[_Core], threads: Sequence[tuple[int, ...]]) -> tuple[Cache, ...]:
+    shared: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    for index, core in enumerate(cores):
+        for name, shape in core.entry.caches.items():
+            shared[name, shape, _sharers(core, shape, index)].extend(threads[index])
+    found: list[Cache] = []
+    counts: dict[str, int] = defaultdict(int)
+    for (name, shape, _), cpus in sorted(shared.items(), key=lambda item: min(item[1])):
+        level, kind = _CACHES[name]
+        found.append(Cache(level, kind, shape.size, tuple(cpus), counts[name], shape.line, shape.ways))
+        counts[name] += 1
+    return tuple(found)
+
+
+def _sharers(core: _Core, shape: CacheShape, index: int) -> tuple[object, ...]:
+    """What cores must have in common to share a cache."""
+    if shape.share == "core":
+        return (index,)
+    if shape.share == "node":
+        return ("node", core.node)
+    if shape.share == "die":
+        return ("die", core.package, core.die)
+    if shape.share == "package":
+        return ("package", core.package)
+    return ("cores", core.node, id(core.entry), core.place // int(shape.share))
+
+
+def _kinds(cores: Sequence[_Core], threads: Sequence[tuple[int, ...]]) -> tuple[CpuKind, ...]:
+    found: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for core, cpus in zip(cores, threads, strict=True):
+        if core.entry.kind:
+            found[core.entry.kind, core.entry.mhz].extend(cpus)
+    return tuple(CpuKind(name, tuple(cpus), mhz) for (name, mhz), cpus in found.items())

@@ -1,0 +1,226 @@
+"""The PCI side of a machine file: host bridges, what lies behind them, virtual functions and links."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fake_sysfs.errors import MachineError
+from fake_sysfs.machine import Bar, DeviceLink, DeviceNode, NetInterface, PciDevice, PciRoot
+from fake_sysfs.pci import following_address, format_address, split_address
+from fake_sysfs.section import Section, parsed, whole_number
+
+_ROOT_KEYS = ("root", "node", "devices")
+_DEVICE_KEYS = (
+    "address",
+    "id",
+    "class",
+    "subsystem",
+    "node",
+    "driver",
+    "buses",
+    "devices",
+    "vfs",
+    "net",
+    "infiniband",
+    "iommu-group",
+    "files",
+    "bars",
+)
+_VF_KEYS = ("total", "count", "id", "driver", "first", "net", "iommu-group")
+_NET_KEYS = ("name", "address", "mtu", "speed")
+_LINK_KEYS = ("between", "among", "count")
+# Names for the classes that machines under test have; any other is written as its number, 0x0c0330.
+CLASSES: Mapping[str, int] = {
+    "gpu": 0x030200,
+    "display": 0x030000,
+    "nic": 0x020000,
+    "infiniband": 0x020700,
+    "nvme": 0x010802,
+    "bridge": 0x060400,
+    "nvswitch": 0x068000,
+    "accelerator": 0x120000,
+    "coprocessor": 0x0B4000,
+}
+_IDS = re.compile(r"([0-9a-fA-F]{4}):([0-9a-fA-F]{4})")
+_ROOT = re.compile(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2})")
+_BUSES = re.compile(r"([0-9a-fA-F]{2})(?:-([0-9a-fA-F]{2}))?")
+_FILE = re.compile(r"(char|block) (\d+):(\d+) (\S+)")
+
+
+def read_pci(section: Section) -> tuple[PciRoot, ...]:
+    """The host bridges of `pci:`, and for each bus in the flat list `devices:` one more."""
+    found: dict[tuple[int, int], list[PciDevice]] = defaultdict(list)
+    for place, item in section.items("pci"):
+        root = Section(place, item, _ROOT_KEYS)
+        bridge = parsed(root.text("root", ""), root.at("root"), _root)
+        found[bridge].extend(_devices(root, root.integer("node", -1, minimum=-1), bridge[0]))
+    for device in _devices(section, -1, 0):
+        domain, bus, _, _ = split_address(device.address)
+        found[domain, bus].append(device)
+    return tuple(PciRoot(domain, bus, tuple(devices)) for (domain, bus), devices in found.items())
+
+
+def _devices(section: Section, node: int, domain: int) -> Iterator[PciDevice]:
+    for place, item in section.items("devices"):
+        yield _device(Section(place, item, _DEVICE_KEYS), node, domain)
+
+
+def _device(section: Section, node: int, domain: int) -> PciDevice:
+    address = _address(section, "address", domain)
+    numa_node = section.integer("node", node, minimum=-1)
+    vendor, device = _pair(section, "id", (0, 0))
+    subsystem_vendor, subsystem_device = _pair(section, "subsystem", (0, 0))
+    buses = parsed(section.text("buses", ""), section.at("buses"), _buses) if "buses" in section else None
+    net = tuple(_interface(place, item, address, index) for index, (place, item) in enumerate(section.items("net")))
+    total, functions = _virtual_functions(section, address, numa_node)
+    group = section.integer("iommu-group", -1)
+    return PciDevice(
+        address=address,
+        vendor=vendor,
+        device=device,
+        class_code=_class(section, "bridge" if buses else ""),
+        subsystem_vendor=subsystem_vendor,
+        subsystem_device=subsystem_device,
+        numa_node=numa_node,
+        driver=section.text("driver", "") or None,
+        total_vfs=total,
+        vfs=functions,
+        net=net,
+        infiniband=tuple(parsed(item, place, str) for place, item in section.items("infiniband")),
+        iommu_group=None if group < 0 else group,
+        bus_range=buses,
+        children=tuple(_devices(section, numa_node, split_address(address)[0])),
+        nodes=tuple(parsed(item, place, _file) for place, item in section.items("files")),
+        bars=tuple(_bar(place, item) for place, item in section.items("bars")),
+    )
+
+
+def _address(section: Section, key: str, domain: int) -> str:
+    text = section.text(key, "")
+    try:
+        said, bus, slot, function = split_address(text)
+    except ValueError:
+        raise section.wrong(key, "is no PCI address; write it as 07:00.0 or 0000:07:00.0") from None
+    return format_address(said if text.count(":") == 2 else domain, bus, slot, function)
+
+
+def _class(section: Section, default: str) -> int:
+    text = section.text("class", default)
+    if text in CLASSES:
+        return CLASSES[text]
+    if not text.startswith("0x"):
+        raise section.wrong("class", f"must be a number such as 0x030200, or one of {', '.join(CLASSES)}")
+    return whole_number(text, section.at("class"))
+
+
+def _pair(section: Section, key: str, default: tuple[int, int]) -> tuple[int, int]:
+    if key not in section:
+        return default
+    match = _IDS.fullmatch(section.text(key, ""))
+    if not match:
+        raise section.wrong(key, "must be vendor and device, as in 10de:20b0")
+    return int(match[1], 16), int(match[2], 16)
+
+
+def _virtual_functions(section: Section, address: str, node: int) -> tuple[int, tuple[PciDevice, ...]]:
+    """How many VFs a function can have, and those it has: numbered on from `first`, by default the next address."""
+    if "vfs" not in section:
+        return 0, ()
+    vfs = Section(section.at("vfs"), section.data["vfs"], _VF_KEYS)
+    count = vfs.integer("count", 0)
+    total = vfs.integer("total", count)
+    if count > total:
+        raise vfs.wrong("count", f"the device has at most {total} (total)")
+    if total > 0xFFFF:
+        raise vfs.wrong("total", "the kernel counts VFs with 16 bits")
+    domain = split_address(address)[0]
+    try:
+        first = _address(vfs, "first", domain) if "first" in vfs else following_address(address, 1)
+        addresses = [following_address(first, step) for step in range(count)]
+    except ValueError:
+        raise vfs.wrong("count", f"the last address would lie past bus ff of {address}") from None
+    vendor, device = _pair(vfs, "id", _pair(section, "id", (0, 0)))
+    subsystem = _pair(section, "subsystem", (0, 0))
+    prefix = vfs.text("net", "")
+    group = vfs.integer("iommu-group", -1)  # of the first; each VF has a group of its own
+    return total, tuple(
+        PciDevice(
+            address=place,
+            vendor=vendor,
+            device=device,
+            class_code=_class(section, ""),
+            subsystem_vendor=subsystem[0],
+            subsystem_device=subsystem[1],
+            numa_node=node,
+            driver=vfs.text("driver", "") or None,
+            net=(NetInterface(f"{prefix}{index}", mac_of(place, 0)),) if prefix else (),
+            iommu_group=None if group < 0 else group + index,
+        )
+        for index, place in enumerate(addresses)
+    )
+
+
+def mac_of(address: str, index: int) -> str:
+    """A locally administered MAC that no other function of the machine has."""
+    domain, bus, slot, function = split_address(address)
+    return ":".join(f"{part:02x}" for part in (2, domain >> 8 & 255, domain & 255, bus, slot << 3 | function, index))
+
+
+def _interface(place: str, item: Any, address: str, index: int) -> NetInterface:
+    if isinstance(item, str):
+        return NetInterface(item, mac_of(address, index))
+    section = Section(place, item, _NET_KEYS)
+    return NetInterface(
+        name=section.text("name", ""),
+        address=section.text("address", mac_of(address, index)).lower(),
+        mtu=section.integer("mtu", 1500, minimum=1),
+        speed=section.integer("speed", -1, minimum=-1),
+    )
+
+
+def _root(text: str) -> tuple[int, int]:
+    match = _ROOT.fullmatch(text)
+    if not match:
+        raise ValueError(f"{text!r}: is no host bridge; write domain and bus, as in 0000:00")
+    return int(match[1] or "0", 16), int(match[2], 16)
+
+
+def _buses(text: str) -> tuple[int, int]:
+    match = _BUSES.fullmatch(text)
+    if not match:
+        raise ValueError(f"{text!r}: is no range of buses; write hexadecimal, as in 06-0b")
+    return int(match[1], 16), int(match[2] or match[1], 16)
+
+
+def _file(text: str) -> DeviceNode:
+    match = _FILE.fullmatch(text)
+    if not match:
+        raise ValueError(f"{text!r}: is no device file; write kind, numbers and path, as in `char 226:0 drm/card0`")
+    return DeviceNode(match[4], int(match[2]), int(match[3]), match[1] == "block")
+
+
+def _bar(place: str, item: Any) -> Bar:
+    if not isinstance(item, list) or len(item) != 3:
+        raise MachineError(f"{place}: must be [start, end, flags], as in [0x1000000, 0x1ffffff, 0x40200]")
+    return Bar(*(whole_number(value, place) for value in item))
+
+
+def read_links(section: Section) -> tuple[DeviceLink, ...]:
+    """`links:` between two devices, or among all of several."""
+    found: list[DeviceLink] = []
+    for place, item in section.items("links"):
+        link = Section(place, item, _LINK_KEYS)
+        count = link.integer("count", 1, minimum=1)
+        ends = [_end(at, value) for key in ("between", "among") for at, value in link.items(key)]
+        if ("between" in link) == ("among" in link) or len(ends) < 2 or ("between" in link and len(ends) != 2):
+            raise MachineError(f"{place}: give either `between:` with two addresses or `among:` with more")
+        found.extend(DeviceLink(a, b, count) for index, a in enumerate(ends) for b in ends[index + 1 :])
+    return tuple(found)
+
+
+def _end(place: str, value: Any) -> str:
+    try:
+        return format_address(*split_address(parsed(value, place, str)))
+    except ValueError:
+        raise MachineError(f"{place}: {value!r}: is no PCI address; write it as 0000:07:00.0") from None

@@ -1,0 +1,168 @@
+"""`numaproof machine`: machines that do not exist, listed, drawn, written, read, captured, imported and compared."""
+
+import argparse
+import dataclasses
+import difflib
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+
+import fake_sysfs
+from fake_sysfs.capture import capture
+from fake_sysfs.draw import draw, format_bytes, headline
+from fake_sysfs.errors import MachineError
+from fake_sysfs.importers import import_archive
+from fake_sysfs.machine import Machine
+
+MACHINE = "a preset, a YAML file, an hwloc string, a tree, a snapshot tarball, or `host`"
+
+_UNLIMITED = 1 << 16
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+    actions.add_parser("list", help="the machines that come with numaproof")
+
+    show = actions.add_parser("show", help="draw a machine")
+    show.add_argument("machine", metavar="MACHINE", help=MACHINE)
+    _add_drawing_options(show)
+
+    write = actions.add_parser("write", help="write a machine as a tree that holds sys/ and proc/")
+    write.add_argument("machine", metavar="MACHINE", help=MACHINE)
+    write.add_argument("directory", metavar="DIR", type=Path, help="the tree's place; must not exist")
+
+    read = actions.add_parser("read", help="read a tree, ours or a real /sys, and draw what it says")
+    read.add_argument("directory", metavar="DIR", type=Path, help="a folder that holds sys/ and proc/")
+    _add_drawing_options(read)
+
+    record = actions.add_parser("capture", help="record this host as a snapshot")
+    record.add_argument("file", metavar="FILE", type=Path, help="the snapshot: .tar, .tar.gz, .tar.bz2 or .tar.xz")
+
+    take = actions.add_parser("import", help="import a snapshot (numaproof, hwloc, lscpu, ghw) as a tree")
+    take.add_argument("file", metavar="FILE", type=Path, help="the snapshot's tarball, or a folder with sys/ and proc/")
+    take.add_argument("directory", metavar="DIR", type=Path, help="the tree's place; must not exist")
+
+    compare = actions.add_parser("diff", help="compare two machines; exit code 1 when they differ")
+    compare.add_argument("a", metavar="A", help=MACHINE)
+    compare.add_argument("b", metavar="B", help=MACHINE)
+
+
+def _add_drawing_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="everything that is known, as JSON")
+    parser.add_argument("--full", action="store_true", help="a line for every core and CPU")
+
+
+def run(args: argparse.Namespace) -> int:
+    actions: Mapping[str, Callable[[argparse.Namespace], int]] = {
+        "list": _list,
+        "show": _show,
+        "write": _write,
+        "read": _read,
+        "capture": _capture,
+        "import": _import,
+        "diff": _diff,
+    }
+    return actions[args.action](args)
+
+
+def _list(args: argparse.Namespace) -> int:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("NAME")
+    for column in ("PACKAGES", "NODES", "CPUS", "MEMORY", "DEVICES"):
+        table.add_column(column, justify="right")
+    table.add_column("CPU MODEL")
+    for name in fake_sysfs.preset_names():
+        machine = fake_sysfs.preset(name)
+        memory = format_bytes(sum(node.memory for node in machine.nodes))
+        devices = sum(not device.is_bridge for device in machine.devices())
+        counts = (len(machine.package_ids), len(machine.nodes), len(machine.cpu_ids), memory, devices)
+        table.add_row(name, *map(str, counts), machine.cpu_model)
+    _print(table)
+    return 0
+
+
+def _show(args: argparse.Namespace) -> int:
+    return _present(fake_sysfs.parse_machine(args.machine), args)
+
+
+def _read(args: argparse.Namespace) -> int:
+    if not args.directory.is_dir():
+        raise MachineError(f"{args.directory}: is no folder; give one that holds sys/ and proc/")
+    return _present(fake_sysfs.read(args.directory), args)
+
+
+def _present(machine: Machine, args: argparse.Namespace) -> int:
+    if args.json:
+        print(_as_json(machine))
+    else:
+        _print(draw(machine, full=args.full))
+    return 0
+
+
+def _write(args: argparse.Namespace) -> int:
+    return _write_tree(fake_sysfs.parse_machine(args.machine), args.directory)
+
+
+def _write_tree(machine: Machine, directory: Path) -> int:
+    fake_sysfs.write(fake_sysfs.files(machine), directory)
+    print(f"{directory}: {headline(machine)}")
+    return 0
+
+
+def _capture(args: argparse.Namespace) -> int:
+    count = capture(args.file)
+    print(f"{args.file}: {count} files of this host")
+    return 0
+
+
+def _import(args: argparse.Namespace) -> int:
+    return _write_tree(import_archive(args.file), args.directory)
+
+
+def _diff(args: argparse.Namespace) -> int:
+    first, second = (_as_lines(fake_sysfs.parse_machine(text)) for text in (args.a, args.b))
+    differences = list(difflib.unified_diff(first, second, fromfile=args.a, tofile=args.b, n=0, lineterm=""))
+    for line in differences:
+        if not line.startswith("@@"):
+            print(line)
+    return 1 if differences else 0
+
+
+def _as_json(machine: Machine) -> str:
+    return json.dumps(dataclasses.asdict(machine), indent=2)
+
+
+def _as_lines(machine: Machine) -> list[str]:
+    """One line for each thing that a machine consists of, so that a difference reads without its surroundings.
+
+    What it is called, and what is said about where its figures come from, makes no other machine of it.
+    """
+    lines: list[str] = []
+    for name, value in dataclasses.asdict(machine).items():
+        if name in ("name", "notes"):
+            continue
+        if isinstance(value, tuple | list):
+            lines.extend(f"{name}: {json.dumps(item)}" for item in value)
+        else:
+            lines.append(f"{name}: {json.dumps(value)}")
+    return lines
+
+
+def _print(what: RenderableType) -> None:
+    # Names and addresses are data: no markup, no emoji (`:0a:`), no colours by guess.
+    if sys.stdout.isatty():
+        Console(markup=False, emoji=False, highlight=False).print(what)
+        return
+    # Nothing that is piped is coloured, wrapped or padded: a line of the drawing is a line of the output.
+    console = Console(
+        width=_UNLIMITED, markup=False, emoji=False, highlight=False, force_terminal=False, color_system=None
+    )
+    with console.capture() as text:
+        console.print(what)
+    for line in text.get().splitlines():
+        print(line.rstrip().encode(console.encoding, "backslashreplace").decode(console.encoding))
