@@ -1,0 +1,40 @@
+"""`numaproof vectors`: replays recorded decisions of the kubelet and says how many come out the same."""
+
+import argparse
+from pathlib import Path
+
+from harness.vectors.families import FAMILIES, family_of, find_family
+from harness.vectors.replay import Outcome, replay_file
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Files, how to read them, and how much to show."""
+    parser.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="recorded decisions: .jsonl, .jsonl.xz, .jsonl.gz"
+    )
+    parser.add_argument("--family", help=f"what the files record, if their names do not tell: {', '.join(FAMILIES)}")
+    parser.add_argument(
+        "--show", type=int, default=5, metavar="N", help="show the first N differences a file (default 5)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exit code 0 if every line of every file is reproduced, 1 if not."""
+    jobs = [(path, find_family(args.family) if args.family else family_of(path)) for path in args.files]
+    all_reproduced = True
+    for path, family in jobs:
+        outcome = replay_file(path, family)
+        print(f"{path}: {outcome.reproduced} of {outcome.total} reproduced", flush=True)
+        _show(outcome, args.show)
+        all_reproduced = all_reproduced and not outcome.differing
+    return 0 if all_reproduced else 1
+
+
+def _show(outcome: Outcome, most: int) -> None:
+    for difference in outcome.differing[: max(most, 0)]:
+        print(f"  {outcome.path}:{difference.line}")
+        for detail in difference.details:
+            print(f"    {detail}")
+    hidden = len(outcome.differing) - max(most, 0)
+    if hidden > 0:
+        print(f"  and {hidden} more (--show {len(outcome.differing)} shows all)")

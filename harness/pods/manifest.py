@@ -1,0 +1,108 @@
+"""Kubernetes Pod manifests (already parsed from YAML or JSON) become pods."""
+
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from harness.errors import UserError
+from harness.pods.pod import Container, Pod
+from harness.pods.quantity import parse_quantity
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+_CONTAINER_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_NATIVE = ("cpu", "memory", "ephemeral-storage")
+
+
+def pod_from(manifest: Any) -> Pod:
+    """The pod that a manifest describes, with the API server's defaults; a UserError names what is wrong, and where."""
+    document = _mapping(manifest, "pod")
+    kind = document.get("kind", "Pod")
+    if kind != "Pod":
+        raise UserError(f'pod: kind: "{kind}" is not admitted by a node (give a manifest of kind Pod)')
+    metadata = _mapping(document.get("metadata"), "pod: metadata")
+    name = _name(metadata.get("name"), _NAME, "pod: metadata.name")
+    namespace = _name(metadata.get("namespace", "default"), _NAME, f"pod {name}: metadata.namespace")
+    uid = metadata.get("uid")
+    if uid is None:
+        uid = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{namespace}/{name}"))
+    elif not isinstance(uid, str) or not uid or "/" in uid:
+        raise UserError(f"pod {name}: metadata.uid: {uid!r} is no uid (give a non-empty text without a slash)")
+    place = f"pod {name}"
+    spec = _mapping(document.get("spec"), f"{place}: spec")
+    init_containers = _containers(spec, "initContainers", place)
+    containers = _containers(spec, "containers", place)
+    if not containers:
+        raise UserError(f"{place}: spec.containers: is empty (a pod has at least one container)")
+    names = [container.name for container in init_containers + containers]
+    for container_name in names:
+        if names.count(container_name) > 1:
+            raise UserError(f'{place}: container "{container_name}" is there twice (give each a name of its own)')
+    return Pod(name, uid, init_containers, containers, namespace)
+
+
+def _containers(spec: Mapping[str, Any], key: str, place: str) -> tuple[Container, ...]:
+    listed = spec.get(key)
+    if listed is None:
+        return ()
+    if not isinstance(listed, Sequence) or isinstance(listed, str):
+        raise UserError(f"{place}: spec.{key}: {listed!r} is no list of containers")
+    is_init = key == "initContainers"
+    return tuple(_container(item, f"{place}: {key}[{index}]", is_init=is_init) for index, item in enumerate(listed))
+
+
+def _container(item: Any, place: str, *, is_init: bool) -> Container:
+    entry = _mapping(item, place)
+    name = _name(entry.get("name"), _CONTAINER_NAME, f"{place}.name")
+    restart = entry.get("restartPolicy")
+    if restart is not None and not (is_init and restart == "Always"):
+        raise UserError(f"{place}.restartPolicy: {restart!r} is not possible here (only Always, on an init container)")
+    resources = entry.get("resources")
+    resources = {} if resources is None else _mapping(resources, f"{place}.resources")
+    limits = _quantities(resources.get("limits"), f"{place}.resources.limits")
+    requests = {**limits, **_quantities(resources.get("requests"), f"{place}.resources.requests")}
+    for resource, request in requests.items():
+        _check(resource, request, limits.get(resource), f"{place}.resources")
+    return Container(name, requests, limits, restartable=restart == "Always")
+
+
+def _check(resource: str, request: Fraction, limit: Fraction | None, place: str) -> None:
+    if limit is not None and request > limit:
+        raise UserError(f"{place}: requests more {resource} ({request}) than its limit ({limit}): raise the limit")
+    if resource in _NATIVE:
+        return
+    if limit != request:
+        raise UserError(f"{place}: {resource} cannot be overcommitted: give the same limit and request")
+    if not resource.startswith("hugepages-") and request.denominator != 1:
+        raise UserError(f"{place}.limits.{resource}: {request} is not a whole number (devices are counted)")
+
+
+def _quantities(mapping: Any, place: str) -> dict[str, Fraction]:
+    if mapping is None:
+        return {}
+    quantities = {}
+    for resource, text in _mapping(mapping, place).items():
+        if not isinstance(resource, str) or not resource:
+            raise UserError(f"{place}: {resource!r} is no resource name")
+        try:
+            quantity = parse_quantity(text)
+        except UserError as error:
+            raise UserError(f"{place}.{resource}: {error}") from None
+        if quantity < 0:
+            raise UserError(f"{place}.{resource}: {text} is negative (give 0 or more)")
+        quantities[resource] = quantity
+    return quantities
+
+
+def _mapping(value: Any, place: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        fault = "is missing" if value is None else f"{value!r} is no mapping"
+        raise UserError(f"{place}: {fault} (give a Pod manifest)")
+    return value
+
+
+def _name(value: Any, shape: re.Pattern[str], place: str) -> str:
+    if not isinstance(value, str) or not shape.fullmatch(value):
+        raise UserError(f"{place}: {value!r} is no name (lower-case letters, digits and dashes)")
+    return value

@@ -1,0 +1,34 @@
+"""Pods and their containers, as far as placement asks for them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One container and what it asks for, by resource name."""
+
+    name: str
+    requests: Mapping[str, Fraction] = field(default_factory=dict)
+    limits: Mapping[str, Fraction] = field(default_factory=dict)
+    restartable: bool = False  # a sidecar: an init container that keeps running
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """A pod; `uid` is what its assignments are kept under."""
+
+    name: str
+    uid: str
+    init_containers: tuple[Container, ...] = ()
+    containers: tuple[Container, ...] = ()
+    namespace: str = "default"
+
+    def all_containers(self) -> tuple[Container, ...]:
+        """All containers in the order in which they are admitted: init containers first."""
+        return self.init_containers + self.containers
+
+    def is_init(self, container: Container) -> bool:
+        """Whether a container is one of the init containers, sidecars included."""
+        return any(container.name == init.name for init in self.init_containers)

@@ -1,0 +1,40 @@
+"""Kubernetes quantities: `500m`, `1.5Gi`, `2e3`, exactly."""
+
+import math
+import re
+from fractions import Fraction
+
+from harness.errors import UserError
+
+_SHAPE = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d{1,3}|)", re.ASCII)
+_LONGEST = 64
+_FACTORS = {
+    "": Fraction(1),
+    "n": Fraction(1, 10**9),
+    "u": Fraction(1, 10**6),
+    "m": Fraction(1, 1000),
+    **{letter: Fraction(1000**power) for power, letter in enumerate("kMGTPE", start=1)},
+    **{letter + "i": Fraction(1024**power) for power, letter in enumerate("KMGTPE", start=1)},
+}
+
+
+def parse_quantity(text: str | int | float) -> Fraction:
+    """The exact value of a quantity; anything else is a UserError that names it."""
+    if isinstance(text, bool) or not isinstance(text, str | int | float):
+        raise UserError(f"{text!r} is no quantity (write 2, 500m, 1.5Gi or 2e3)")
+    match = _SHAPE.fullmatch(str(text)) if len(str(text)) <= _LONGEST else None
+    if match is None:
+        raise UserError(f'"{str(text)[:_LONGEST]}" is no quantity (write 2, 500m, 1.5Gi or 2e3)')
+    sign, number, suffix = match.groups()
+    factor = _FACTORS[suffix] if suffix in _FACTORS else Fraction(10) ** int(suffix[1:])
+    return Fraction(number) * factor * (-1 if sign == "-" else 1)
+
+
+def value(quantity: Fraction) -> int:
+    """The quantity as a whole number, rounded up."""
+    return math.ceil(quantity)
+
+
+def milli_value(quantity: Fraction) -> int:
+    """The quantity in thousandths, rounded up."""
+    return math.ceil(quantity * 1000)

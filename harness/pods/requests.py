@@ -1,0 +1,31 @@
+"""What a whole pod asks for: init containers run one after another, the others all at once."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TypeVar
+
+from harness.pods.pod import Container, Pod
+
+Number = TypeVar("Number", int, Fraction)
+
+
+def pod_total(pod: Pod, ask: Callable[[Container], Number], zero: Number) -> Number:
+    """The most that runs at any one time: an init container beside the sidecars before it, or all that stays."""
+    sidecars = zero
+    peak = zero
+    for container in pod.init_containers:
+        if container.restartable:
+            sidecars += ask(container)
+        else:
+            peak = max(peak, sidecars + ask(container))
+    return max(peak, sum((ask(container) for container in pod.containers), start=sidecars))
+
+
+def effective_requests(pod: Pod) -> dict[str, Fraction]:
+    """The pod's total request of every resource that one of its containers names."""
+    names = sorted({name for container in pod.all_containers() for name in container.requests})
+
+    def total(name: str) -> Fraction:
+        return pod_total(pod, lambda container: container.requests.get(name, Fraction(0)), Fraction(0))
+
+    return {name: total(name) for name in names}

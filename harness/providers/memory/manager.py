@@ -1,0 +1,251 @@
+"""The memory manager: pins Guaranteed containers' memory and huge pages to NUMA nodes."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import Final, Literal
+
+from harness.errors import UserError
+from harness.pods.pod import Container, Pod
+from harness.pods.qos import qos_class
+from harness.providers.memory.hints import best_hint, breaks_a_group, listed, memory_family, satisfies
+from harness.providers.memory.requests import container_request, pod_request
+from harness.providers.memory.reuse import ReusableMemory, shrink_reused
+from harness.providers.memory.state import (
+    MEMORY,
+    Block,
+    Key,
+    MachineState,
+    MemoryNode,
+    empty_state,
+    is_overdrawn,
+    same_state,
+    with_block,
+    without_block,
+)
+from harness.topology.bitmask import EMPTY, NodeMask, ids_of, mask_of
+from harness.topology.hints import ENUMERATED_NODES, Hints, TopologyHint
+from harness.topology.provider import AllocationError
+
+PolicyName = Literal["None", "Static"]
+POLICIES: Final = ("None", "Static")
+
+
+class MemoryManager:
+    """Hints for and assignments of memory; the policy `None` has no opinion and assigns nothing."""
+
+    def __init__(
+        self,
+        nodes: Iterable[MemoryNode],
+        policy: PolicyName,
+        reserved: Mapping[int, Mapping[str, int]],
+        active: Callable[[], Collection[str]] | None = None,  # uids of the pods that may hold memory; None: all may
+    ) -> None:
+        self._nodes = tuple(sorted(nodes, key=lambda node: node.id))
+        _check(self._nodes, policy, reserved)
+        self._static = policy == "Static"
+        self._reserved = reserved
+        self._active = active
+        self._reusable = ReusableMemory()
+        self._blocks: dict[Key, tuple[Block, ...]] = {}
+        self._state = empty_state(self._nodes, reserved) if self._static else {}
+        if len(self._nodes) > ENUMERATED_NODES and is_overdrawn(self._state):
+            raise UserError(
+                "reservedMemory: more is reserved than a NUMA node has, which the kubelet takes for endless memory; "
+                f"that is reproduced on machines of up to {ENUMERATED_NODES} nodes only: reserve less"
+            )
+
+    @property
+    def blocks(self) -> Mapping[Key, tuple[Block, ...]]:
+        """Who holds what; blocks of finished init containers shrink as later containers take them over."""
+        return MappingProxyType(self._blocks)
+
+    @property
+    def state(self) -> MachineState:
+        """The machine as the assignments leave it; empty under the policy None."""
+        return self._state
+
+    @property
+    def allocatable(self) -> tuple[Block, ...]:
+        """All that can be assigned at all, node by node."""
+        return tuple(
+            Block((node_id,), resource, table.allocatable)
+            for node_id, node in self._state.items()
+            for resource, table in sorted(node.tables.items())
+            if table.allocatable
+        )
+
+    def get_topology_hints(self, pod: Pod, container: Container) -> Hints:
+        """The same hints for every kind of memory asked for; no opinion at all where the request fits nowhere."""
+        self._collect()
+        if not self._pins(pod):
+            return {}
+        try:
+            request = container_request(container)
+        except AllocationError:
+            return {}
+        held = self._blocks.get((pod.uid, container.name))
+        return self._hints(pod, request) if held is None else _hints_again(held, request)
+
+    def get_pod_topology_hints(self, pod: Pod) -> Hints:
+        """Hints for all containers of the pod together."""
+        self._collect()
+        if not self._pins(pod):
+            return {}
+        try:
+            request = pod_request(pod)
+        except AllocationError:
+            return {}
+        held = (self._blocks.get((pod.uid, container.name)) for container in pod.all_containers())
+        first = next((blocks for blocks in held if blocks is not None), None)
+        return self._hints(pod, request) if first is None else _hints_again(first, request)
+
+    def allocate(self, pod: Pod, container: Container, affinity: TopologyHint) -> None:
+        """Take the container's memory from the affinity's nodes, or from a wider group that contains them."""
+        self._collect()
+        if not self._pins(pod):
+            return
+        key = pod.uid, container.name
+        if key in self._blocks:
+            self._reusable.record(pod, container, self._blocks[key])
+            return
+        request = container_request(container)
+        mask = self._placed(pod, request, affinity)
+        reusable = self._reusable.of(pod.uid)
+        blocks = tuple(Block(ids_of(mask), resource, size) for resource, size in request.items())
+        for block in blocks:
+            fresh = max(block.size - reusable.get((mask, block.resource), 0), 0)
+            self._state = with_block(self._state, Block(block.nodes, block.resource, fresh))
+        self._reusable.record(pod, container, blocks)
+        self._blocks[key] = blocks
+        self._blocks.update(self._shrunk_init_blocks(pod, container, blocks))
+
+    def remove(self, uid: str) -> None:
+        """Give back all that a pod holds."""
+        for owner, name in list(self._blocks):
+            if owner == uid:
+                self._release(owner, name)
+        self._reusable.forget(uid)
+
+    def release_init(self, uid: str, container: str) -> None:
+        """Give back what a finished init container (by its own name) still holds, when the next container starts."""
+        self._release(uid, container)
+
+    def restore(self, blocks: Mapping[Key, tuple[Block, ...]], state: MachineState | None = None) -> None:
+        """Take over saved assignments, with the saved state or with one rebuilt from them; UserError if they clash."""
+        if not self._static:
+            return
+        rebuilt = empty_state(self._nodes, self._reserved)
+        for (uid, name), held in blocks.items():
+            for block in held:
+                _check_block(block, rebuilt, f"pod {uid}, container {name}")
+                rebuilt = with_block(rebuilt, block)
+        if state is not None and not same_state(state, rebuilt):
+            raise UserError(
+                "memory_manager_state: the expected machine state is different from the real one: the machine, its "
+                "reserved memory or the assignments changed; drain the node and remove the file"
+            )
+        self._blocks = dict(blocks)
+        self._state = rebuilt if state is None else state
+
+    def resume(self, state: MachineState) -> None:
+        """Go on from a machine state alone: memory that is in use there belongs to nobody and stays in use."""
+        self._blocks = {}
+        self._state = state
+
+    def _pins(self, pod: Pod) -> bool:
+        return self._static and qos_class(pod) == "Guaranteed"
+
+    def _hints(self, pod: Pod, request: Mapping[str, int]) -> Hints:
+        family = memory_family(self._state, request, self._reusable.of(pod.uid))
+        if family is None:
+            return {}
+        hints = listed(family) if len(self._state) <= ENUMERATED_NODES else family
+        return dict.fromkeys(request, hints)
+
+    def _placed(self, pod: Pod, request: Mapping[str, int], affinity: TopologyHint) -> NodeMask:
+        family = memory_family(self._state, request, self._reusable.of(pod.uid))
+        wanted = affinity
+        if wanted.affinity is None:
+            default = best_hint(family) if family else None
+            if default is None:
+                raise AllocationError(
+                    "[memorymanager] failed to get the default NUMA affinity, "
+                    "no NUMA nodes with enough memory is available"
+                )
+            if wanted.preferred and not default.preferred:
+                raise AllocationError("[memorymanager] failed to find the default preferred hint")
+            wanted = default
+        mask = NodeMask((wanted.affinity or EMPTY) & mask_of(self._state))
+        if not satisfies(self._state, mask, request):
+            wider = best_hint(family, mask) if family else None
+            if wider is None:
+                raise AllocationError("[memorymanager] failed to find NUMA nodes to extend the current topology hint")
+            if wanted.preferred and not wider.preferred:
+                raise AllocationError("[memorymanager] failed to find the extended preferred hint")
+            mask = wider.affinity or EMPTY
+        if breaks_a_group(self._state, mask):
+            raise AllocationError("[memorymanager] preferred hint violates NUMA node allocation")
+        return mask
+
+    def _shrunk_init_blocks(
+        self, pod: Pod, container: Container, taken: tuple[Block, ...]
+    ) -> Mapping[Key, tuple[Block, ...]]:
+        before = {}
+        for init in pod.init_containers:
+            if init.name == container.name:
+                break
+            if not init.restartable and (pod.uid, init.name) in self._blocks:
+                before[pod.uid, init.name] = self._blocks[pod.uid, init.name]
+        return shrink_reused(before, taken)
+
+    def _collect(self) -> None:
+        if self._active is None:
+            return
+        active = self._active()
+        for uid, name in list(self._blocks):
+            if uid not in active:
+                self._release(uid, name)
+
+    def _release(self, uid: str, name: str) -> None:
+        for block in self._blocks.pop((uid, name), ()):
+            self._state = without_block(self._state, block)
+
+
+def _hints_again(held: tuple[Block, ...], request: Mapping[str, int]) -> Hints:
+    """Hints for what is allocated already, as after a restart; no opinion if the request is another one now."""
+    if {block.resource: block.size for block in held} != dict(request):
+        return {}
+    return {block.resource: [TopologyHint(mask_of(block.nodes), True)] for block in held}
+
+
+def _check(nodes: tuple[MemoryNode, ...], policy: str, reserved: Mapping[int, Mapping[str, int]]) -> None:
+    if policy not in POLICIES:
+        raise UserError(f'memoryManagerPolicy: unknown policy: "{policy}" (known: {", ".join(POLICIES)})')
+    if policy != "Static":
+        return
+    known = {node.id for node in nodes}
+    for node_id in reserved:
+        if node_id not in known:
+            raise UserError(
+                f"reservedMemory: the reserved memory configuration references a NUMA node {node_id} that does not "
+                f"exist on this machine (it has {', '.join(map(str, sorted(known)))})"
+            )
+    if not sum(sizes.get(MEMORY, 0) for sizes in reserved.values()):
+        raise UserError(
+            "reservedMemory: [memorymanager] you should specify the system reserved memory "
+            "(the policy Static needs some memory reserved on at least one NUMA node)"
+        )
+
+
+def _check_block(block: Block, state: MachineState, owner: str) -> None:
+    for node_id in block.nodes:
+        if node_id not in state:
+            raise UserError(
+                f"memory_manager_state: {owner}: the memory assignment uses the NUMA node {node_id} that does not "
+                "exist; drain the node and remove the file"
+            )
+        if block.resource not in state[node_id].tables:
+            raise UserError(
+                f"memory_manager_state: {owner}: the memory assignment uses memory resource {block.resource} that "
+                f"does not exist on NUMA node {node_id}; drain the node and remove the file"
+            )

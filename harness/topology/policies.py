@@ -1,0 +1,132 @@
+"""The Topology Manager's policies: small functions from everybody's hints to one hint and a yes or no."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from harness.errors import UserError
+from harness.topology.bitmask import NodeMask
+from harness.topology.hints import Hints, TopologyHint
+from harness.topology.merge import filter_hints, merge, merge_as_proposed, merge_strictly, only_single_nodes
+from harness.topology.numa import NumaInfo
+
+Semantics = Literal["current", "kep"]
+ProvidersHints = Sequence[Hints | None]
+
+SMALLEST_NODE_LIMIT = 8  # the kubelet's default for max-allowable-numa-nodes, and its least
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The merged hint, and whether the policy admits a pod with it."""
+
+    hint: TopologyHint
+    admit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyOptions:
+    """The Topology Manager's policy options, under their names in the kubelet's configuration."""
+
+    prefer_closest_numa_nodes: bool = False
+    max_allowable_numa_nodes: int = SMALLEST_NODE_LIMIT
+
+
+Policy = Callable[[ProvidersHints, NumaInfo, PolicyOptions], Decision]
+
+
+def none(_providers: ProvidersHints, _numa: NumaInfo, _options: PolicyOptions) -> Decision:
+    """Nobody is asked; everything is admitted."""
+    return Decision(TopologyHint(None, False), admit=True)
+
+
+def best_effort(providers: ProvidersHints, numa: NumaInfo, options: PolicyOptions) -> Decision:
+    """The best hint, and admit in any case."""
+    return Decision(merge(filter_hints(providers), numa, closest=options.prefer_closest_numa_nodes), admit=True)
+
+
+def restricted(providers: ProvidersHints, numa: NumaInfo, options: PolicyOptions) -> Decision:
+    """The best hint, and admit if it is preferred."""
+    best = merge(filter_hints(providers), numa, closest=options.prefer_closest_numa_nodes)
+    return Decision(best, admit=best.preferred)
+
+
+def single_numa_node(providers: ProvidersHints, numa: NumaInfo, _options: PolicyOptions) -> Decision:
+    """The best hint among those of one node, and admit if there is one."""
+    best = merge(only_single_nodes(filter_hints(providers)), numa)
+    return Decision(_any_for_all(best, numa.all_nodes), admit=best.preferred)
+
+
+def strict(providers: ProvidersHints, numa: NumaInfo, _options: PolicyOptions) -> Decision:
+    """Experimental: the best hint that all resources prefer with equal affinity, and admit if there is one."""
+    best = merge_strictly(filter_hints(providers), numa)
+    return Decision(best or TopologyHint(None, False), admit=best is not None)
+
+
+def best_effort_as_proposed(providers: ProvidersHints, numa: NumaInfo, _options: PolicyOptions) -> Decision:
+    """best-effort of v1.18."""
+    return Decision(merge_as_proposed(filter_hints(providers), numa), admit=True)
+
+
+def restricted_as_proposed(providers: ProvidersHints, numa: NumaInfo, _options: PolicyOptions) -> Decision:
+    """restricted of v1.18."""
+    best = merge_as_proposed(filter_hints(providers), numa)
+    return Decision(best, admit=best.preferred)
+
+
+def single_numa_node_as_proposed(providers: ProvidersHints, numa: NumaInfo, _options: PolicyOptions) -> Decision:
+    """single-numa-node of v1.18."""
+    best = merge_as_proposed(only_single_nodes(filter_hints(providers)), numa)
+    return Decision(_any_for_all(best, numa.all_nodes), admit=best.preferred)
+
+
+POLICIES: Mapping[Semantics, Mapping[str, Policy]] = {
+    "current": {
+        "none": none,
+        "best-effort": best_effort,
+        "restricted": restricted,
+        "single-numa-node": single_numa_node,
+        "strict": strict,
+    },
+    "kep": {
+        "none": none,
+        "best-effort": best_effort_as_proposed,
+        "restricted": restricted_as_proposed,
+        "single-numa-node": single_numa_node_as_proposed,
+        "strict": strict,
+    },
+}
+
+
+def find_policy(name: str, semantics: Semantics = "current") -> Policy:
+    """The policy of that name; a UserError lists the names there are."""
+    try:
+        return POLICIES[semantics][name]
+    except KeyError:
+        known = ", ".join(POLICIES[semantics])
+        raise UserError(f'topologyManagerPolicy: "{name}" is unknown (known: {known})') from None
+
+
+def policy_options(given: Mapping[str, object]) -> PolicyOptions:
+    """The options of a kubelet configuration, whose values are texts; a UserError names a bad one."""
+    closest = False
+    most = SMALLEST_NODE_LIMIT
+    for name, value in given.items():
+        place = f"topologyManagerPolicyOptions: {name}"
+        text = str(value).lower()
+        if name == "prefer-closest-numa-nodes":
+            if text not in {"true", "false"}:
+                raise UserError(f'{place}: "{value}" is neither true nor false')
+            closest = text == "true"
+        elif name == "max-allowable-numa-nodes":
+            if not text.isascii() or not text.isdigit() or int(text) < SMALLEST_NODE_LIMIT:
+                raise UserError(f'{place}: "{value}" is no number of at least {SMALLEST_NODE_LIMIT}')
+            most = int(text)
+        else:
+            raise UserError(f"{place}: is unknown (known: prefer-closest-numa-nodes, max-allowable-numa-nodes)")
+    return PolicyOptions(closest, most)
+
+
+def _any_for_all(hint: TopologyHint, all_nodes: NodeMask) -> TopologyHint:
+    """single-numa-node says `any` where the merge says all nodes, on a machine of one node too."""
+    return TopologyHint(None, hint.preferred) if hint.affinity == all_nodes else hint

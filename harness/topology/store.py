@@ -1,0 +1,39 @@
+"""The store of affinities: what was decided for each container of the admitted pods."""
+
+from harness.pods.pod import Container, Pod
+from harness.topology.hints import TopologyHint
+
+NO_AFFINITY = TopologyHint(None, False)
+
+Key = tuple[str, str]  # pod uid, container name
+
+
+class Store:
+    """Affinities by pod and container, and the ids under which the containers run."""
+
+    def __init__(self) -> None:
+        self._affinities: dict[Key, TopologyHint] = {}
+        self._containers: dict[str, Key] = {}
+
+    def get_affinity(self, pod_uid: str, container_name: str) -> TopologyHint:
+        """The affinity stored for a container; without one, any node, not preferred."""
+        return self._affinities.get((pod_uid, container_name), NO_AFFINITY)
+
+    def restore(self, pod_uid: str, container_name: str, affinity: TopologyHint) -> None:
+        """Store the affinity of a container, newly decided or from before a restart."""
+        self._affinities[pod_uid, container_name] = affinity
+
+    def add_container(self, pod: Pod, container: Container, container_id: str) -> None:
+        """Remember under which id a container of the pod runs."""
+        self._containers[container_id] = (pod.uid, container.name)
+
+    def remove_container(self, container_id: str) -> None:
+        """Forget a container and its affinity; one that is not known is no error."""
+        key = self._containers.pop(container_id, None)
+        if key is not None:
+            self._affinities.pop(key, None)
+
+    def remove_pod(self, uid: str) -> None:
+        """Forget all containers of a pod."""
+        self._affinities = {key: hint for key, hint in self._affinities.items() if key[0] != uid}
+        self._containers = {cid: key for cid, key in self._containers.items() if key[0] != uid}

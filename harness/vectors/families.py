@@ -1,0 +1,51 @@
+"""The families of recorded decisions, and who replays each."""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UserError
+
+# Family -> (module, name of its replaying function).
+_MODULES = {
+    "merge": ("merge", "replay"),
+    "merge-kep": ("merge", "replay_kep"),
+    "merge-upstream": ("merge", "replay"),
+    "cpu": ("cpu", "replay"),
+    "cpu-hang": ("cpu_hang", "replay"),
+    "cpu-hints": ("cpu_hints", "replay"),
+    "device-hints": ("device_hints", "replay"),
+    "device-alloc": ("device_alloc", "replay"),
+    "memory": ("memory", "replay"),
+    "node": ("node", "replay"),
+}
+FAMILIES = tuple(_MODULES)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A kind of decision: how to make it anew, and what differs from the record."""
+
+    name: str
+    replay: Callable[[dict[str, Any]], Any]
+    differences: Callable[[dict[str, Any], Any], list[str]]
+
+
+def find_family(name: str) -> Family:
+    """The family of that name; a UserError lists the names there are."""
+    if name not in _MODULES:
+        raise UserError(f'--family: "{name}" is unknown (known: {", ".join(FAMILIES)})')
+    module_name, function = _MODULES[name]
+    module = importlib.import_module(f"harness.vectors.{module_name}")
+    return Family(name, getattr(module, function), module.differences)
+
+
+def family_of(path: Path) -> Family:
+    """The family that a file's name begins with: `cpu-hints.jsonl`, `cpu-hints-2.jsonl.xz`."""
+    stem = path.name.split(".")[0]
+    fitting = [name for name in FAMILIES if stem == name or stem.startswith((name + "-", name + "_"))]
+    if not fitting:
+        raise UserError(f"{path}: the name tells no family (give --family, one of: {', '.join(FAMILIES)})")
+    return find_family(max(fitting, key=len))

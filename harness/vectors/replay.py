@@ -1,0 +1,54 @@
+"""Replays files of recorded decisions and counts what comes out as recorded."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UserError
+from harness.vectors.families import Family
+from harness.vectors.files import read_cases
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A line whose decision came out otherwise than recorded."""
+
+    line: int
+    details: list[str]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How many of a file's decisions were reproduced, and the ones that were not."""
+
+    path: Path
+    total: int = 0
+    differing: list[Difference] = field(default_factory=list)
+
+    @property
+    def reproduced(self) -> int:
+        return self.total - len(self.differing)
+
+
+def replay_file(path: Path, family: Family) -> Outcome:
+    """Replay every line of a file; a line without what its family records is a UserError."""
+    outcome = Outcome(path)
+    for line, case in read_cases(path):
+        outcome.total += 1
+        details = _details(case, family, f"{path}:{line}")
+        if details:
+            outcome.differing.append(Difference(line, details))
+    if not outcome.total:
+        raise UserError(f"{path}: holds no recorded decision (one JSON object a line)")
+    return outcome
+
+
+def _details(case: dict[str, Any], family: Family, place: str) -> list[str]:
+    try:
+        return family.differences(case, family.replay(case))
+    except UserError as refused:
+        # The kubelet took this input: to refuse it is to decide otherwise.
+        return [f"refused: {refused}"]
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        fault = f"{type(error).__name__}: {error}"
+        raise UserError(f"{place}: is no record of family {family.name}: {fault} (see docs/vectors.md)") from error

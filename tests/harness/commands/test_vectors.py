@@ -1,0 +1,92 @@
+"""`numaproof vectors`, as a user calls it."""
+
+import gzip
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli import main
+
+GOOD: dict[str, Any] = {
+    "numa_nodes": [0, 1],
+    "distances": None,
+    "policy": "restricted",
+    "options": {},
+    "providers": [{"cpu": [{"mask": [1], "preferred": True}]}],
+    "hint": {"mask": [1], "preferred": True},
+    "admit": True,
+}
+WRONG = {**GOOD, "admit": False}
+
+
+def lines(*cases: dict[str, Any]) -> bytes:
+    return b"".join(json.dumps(case).encode() + b"\n" for case in cases)
+
+
+def test_plain_and_compressed_files_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [tmp_path / "merge.jsonl", tmp_path / "merge-2.jsonl.xz", tmp_path / "merge-kep.jsonl.gz"]
+    files[0].write_bytes(lines(GOOD, GOOD))
+    files[1].write_bytes(lzma.compress(lines(GOOD)))
+    files[2].write_bytes(gzip.compress(lines(GOOD, GOOD, GOOD)))
+    assert main(["vectors", *map(str, files)]) == 0
+    assert capsys.readouterr().out == "".join(
+        f"{file}: {count} of {count} reproduced\n" for file, count in zip(files, (2, 1, 3), strict=True)
+    )
+
+
+def test_differences_are_shown_and_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "anything.jsonl"
+    file.write_bytes(lines(GOOD, WRONG, WRONG, WRONG))
+    assert main(["vectors", "--family", "merge", "--show", "2", str(file)]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        f"{file}: 1 of 4 reproduced",
+        f"  {file}:2",
+        "    admit: recorded False, answered True",
+        f"  {file}:3",
+        "    admit: recorded False, answered True",
+        "  and 1 more (--show 3 shows all)",
+    ]
+
+
+def test_input_that_the_kubelet_took_and_we_refuse_is_a_difference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "merge.jsonl"
+    file.write_bytes(lines({**GOOD, "policy": "unheard-of"}))
+    assert main(["vectors", str(file)]) == 1
+    assert 'refused: topologyManagerPolicy: "unheard-of" is unknown' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("merge.jsonl", lines(GOOD) + b"{broken\n", "merge.jsonl:2: is no JSON"),
+        ("merge.jsonl", lines(GOOD) + b"[]\n", "merge.jsonl:2: is no JSON object but list"),
+        ("merge.jsonl", lines({"policy": "none"}), "merge.jsonl:1: is no record of family merge: KeyError"),
+        ("merge.jsonl", lines({**GOOD, "providers": [7]}), "merge.jsonl:1: is no record of family merge"),
+        ("merge.jsonl", b"\n \n", "merge.jsonl: holds no recorded decision"),
+        ("merge.jsonl", b"\xff\xfe\n", "merge.jsonl:1: cannot be read"),
+        ("merge.jsonl.xz", b"no archive", "merge.jsonl.xz:1: cannot be read"),
+        ("merge.jsonl.gz", gzip.compress(lines(GOOD, GOOD))[:-12], "merge.jsonl.gz:"),
+        ("other.jsonl", lines(GOOD), "other.jsonl: the name tells no family (give --family, one of: merge"),
+    ],
+)
+def test_bad_files_are_one_line_and_exit_code_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes, message: str
+) -> None:
+    file = tmp_path / name
+    file.write_bytes(content)
+    assert main(["vectors", str(file)]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_missing_files_and_families_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["vectors", str(tmp_path / "merge.jsonl")]) == 2
+    assert "cannot be read: No such file or directory" in capsys.readouterr().err
+    assert main(["vectors", "--family", "merges", str(tmp_path)]) == 2
+    assert '--family: "merges" is unknown' in capsys.readouterr().err

@@ -1,0 +1,111 @@
+"""What each policy makes of hints, where the recorded decisions do not say it by themselves."""
+
+import pytest
+
+from harness.errors import UserError
+from harness.topology import Decision, Manager, NumaInfo, PolicyOptions, TopologyHint, policy_options
+from harness.topology.bitmask import mask_of
+from harness.topology.comparison import COMPARED, compare
+from harness.topology.policies import POLICIES, find_policy
+from harness.topology.scopes import find_scope
+
+TWO_NODES = NumaInfo((0, 1))
+
+
+def hint(*nodes: int, preferred: bool = True) -> TopologyHint:
+    return TopologyHint(mask_of(nodes), preferred)
+
+
+# The rows of the feedback document (15 July 2019). Its `current strict` became `restricted`.
+DOCUMENT_ROWS = [
+    ([[hint(0)], [hint(1)]], Decision(hint(), True), True, False),
+    ([[hint(0, 1)], [hint(0)]], Decision(hint(0), True), True, False),
+    ([[hint(0, 1)], [hint(0), hint(1), hint(0, 1)]], Decision(hint(0), True), True, True),
+]
+
+
+@pytest.mark.parametrize(("answers", "best_effort", "current_strict", "proposed_strict"), DOCUMENT_ROWS)
+def test_rows_of_the_feedback_document(
+    answers: list[list[TopologyHint]], best_effort: Decision, current_strict: bool, proposed_strict: bool
+) -> None:
+    providers = [{f"provider {number}": answer} for number, answer in enumerate(answers)]
+    decisions = {name: policy(providers, TWO_NODES, PolicyOptions()) for name, policy in COMPARED["feedback"].items()}
+    assert decisions["best-effort"] == best_effort
+    assert decisions["restricted"] == Decision(best_effort.hint, current_strict)
+    assert decisions["strict"].admit == proposed_strict
+
+
+def test_strict_places_on_the_mask_that_all_prefer() -> None:
+    providers = [{"gpu": [hint(0, 1)]}, {"cpu": [hint(0), hint(1), hint(0, 1)]}, {}]
+    assert POLICIES["current"]["strict"](providers, TWO_NODES, PolicyOptions()) == Decision(hint(0, 1), True)
+
+
+def test_since_v1_24_restricted_admits_what_strict_admits() -> None:
+    both = {name: POLICIES["current"][name] for name in ("restricted", "strict")}
+    rows = list(compare(2, 2, both, sets=True))
+    assert len(rows) == 26 * 26
+    assert not any(row.differing for row in rows)
+
+
+def test_in_the_proposal_strict_refuses_more_than_restricted() -> None:
+    both = {name: POLICIES["kep"][name] for name in ("restricted", "strict")}
+    differing = [row for row in compare(2, 2, both) if row.differing]
+    assert all(row.decisions["restricted"].admit for row in differing)
+    assert ([hint(0)], [hint(0, 1)]) in [row.answers for row in differing]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, PolicyOptions()),
+        ({"prefer-closest-numa-nodes": "true"}, PolicyOptions(prefer_closest_numa_nodes=True)),
+        ({"max-allowable-numa-nodes": "64"}, PolicyOptions(max_allowable_numa_nodes=64)),
+    ],
+)
+def test_options_are_read(given: dict[str, object], expected: PolicyOptions) -> None:
+    assert policy_options(given) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ({"prefer-closest-numa-nodes": "yes"}, 'prefer-closest-numa-nodes: "yes"'),
+        ({"max-allowable-numa-nodes": "7"}, 'max-allowable-numa-nodes: "7"'),
+        ({"max-allowable-numa-nodes": "many"}, 'max-allowable-numa-nodes: "many"'),
+        ({"closest": "true"}, "closest: is unknown"),
+    ],
+)
+def test_bad_options_are_named(given: dict[str, object], place: str) -> None:
+    with pytest.raises(UserError, match=place):
+        policy_options(given)
+
+
+def test_unknown_names_list_the_known_ones() -> None:
+    with pytest.raises(UserError, match=r'"preferred" is unknown \(known: none, best-effort, restricted'):
+        find_policy("preferred")
+    with pytest.raises(UserError, match=r'"node" is unknown \(known: container, pod'):
+        find_scope("node")
+
+
+def test_more_nodes_than_allowed_is_an_error_at_the_start() -> None:
+    nine = NumaInfo(tuple(range(9)))
+    with pytest.raises(UserError, match="unsupported on machines with more than 8 NUMA Nodes"):
+        Manager(nine, "best-effort")
+    with pytest.raises(UserError, match="unsupported on machines with more than 8 NUMA Nodes"):
+        Manager(nine, "restricted", options=PolicyOptions(max_allowable_numa_nodes=9), semantics="kep")
+    Manager(nine, "none")
+    Manager(nine, "best-effort", options=PolicyOptions(max_allowable_numa_nodes=9))
+
+
+def test_the_closest_nodes_need_distances() -> None:
+    closest = PolicyOptions(prefer_closest_numa_nodes=True)
+    Manager(NumaInfo((0, 2), {0: [10, 0, 20], 2: {0: 20, 2: 10}}), "restricted", options=closest)
+    Manager(NumaInfo((0, 2)), "none", options=closest)
+    with pytest.raises(UserError, match="distance of NUMA node 2 to node 0 is not known"):
+        Manager(NumaInfo((0, 2), {0: [10, 0, 20], 2: {2: 10}}), "restricted", options=closest)
+
+
+@pytest.mark.parametrize("nodes", [(0, 64), (-1,)])
+def test_nodes_that_fit_no_mask_are_refused(nodes: tuple[int, ...]) -> None:
+    with pytest.raises(UserError, match=r"NUMA node (64|-1) does not fit into a mask \(0 to 63\)"):
+        NumaInfo(nodes)
