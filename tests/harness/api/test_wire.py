@@ -1,0 +1,207 @@
+"""The interfaces are the kubelet's: names and numbers as published, not as our stubs have them."""
+
+import pytest
+from google.protobuf import descriptor_pool
+from google.protobuf.message import Message
+
+from harness.api import (
+    deviceplugin_v1beta1_pb2,
+    numaproof_v1_pb2,
+    pluginregistration_v1_pb2,
+    podresources_v1_pb2,
+)
+
+METHODS = {
+    "v1beta1.Registration": ["Register"],
+    "v1beta1.DevicePlugin": [
+        "GetDevicePluginOptions",
+        "ListAndWatch",
+        "GetPreferredAllocation",
+        "Allocate",
+        "PreStartContainer",
+    ],
+    "v1.PodResourcesLister": ["List", "GetAllocatableResources", "Get"],
+    "pluginregistration.Registration": ["GetInfo", "NotifyRegistrationStatus"],
+    "numaproof.v1.PreferredAllocations": ["GetPreferredAllocationsOptions", "GetPreferredAllocations"],
+    "numaproof.v1.Control": ["Admit", "Remove", "Explain", "State", "Watch", "Machine"],
+}
+
+
+@pytest.mark.parametrize("service", METHODS)
+def test_services(service: str) -> None:
+    # The modules above put their services into the pool.
+    found = descriptor_pool.Default().FindServiceByName(service)
+    assert [method.name for method in found.methods] == METHODS[service]
+
+
+def text(number: int, value: str) -> bytes:
+    """A string field on the wire."""
+    return part(number, value.encode())
+
+
+def part(number: int, value: bytes) -> bytes:
+    """A field with a length on the wire: number and type 2, length, value."""
+    return bytes([number << 3 | 2, len(value)]) + value
+
+
+def whole(number: int, value: int) -> bytes:
+    """A small integer field on the wire: number and type 0, value."""
+    return bytes([number << 3, value])
+
+
+dp = deviceplugin_v1beta1_pb2
+pr = podresources_v1_pb2
+reg = pluginregistration_v1_pb2
+draft = numaproof_v1_pb2
+
+MESSAGES: list[tuple[Message, bytes]] = [
+    (
+        dp.DevicePluginOptions(pre_start_required=True, get_preferred_allocation_available=True),
+        whole(1, 1) + whole(2, 1),
+    ),
+    (
+        dp.RegisterRequest(
+            version="v1beta1",
+            endpoint="g.sock",
+            resource_name="example.com/gpu",
+            options=dp.DevicePluginOptions(pre_start_required=True),
+        ),
+        text(1, "v1beta1") + text(2, "g.sock") + text(3, "example.com/gpu") + part(4, whole(1, 1)),
+    ),
+    (
+        dp.ListAndWatchResponse(
+            devices=[dp.Device(ID="a", health="Healthy", topology=dp.TopologyInfo(nodes=[dp.NUMANode(ID=1)]))]
+        ),
+        part(1, text(1, "a") + text(2, "Healthy") + part(3, part(1, whole(1, 1)))),
+    ),
+    (
+        dp.PreferredAllocationRequest(
+            container_requests=[
+                dp.ContainerPreferredAllocationRequest(
+                    available_deviceIDs=["a", "b"], must_include_deviceIDs=["b"], allocation_size=2
+                )
+            ]
+        ),
+        part(1, text(1, "a") + text(1, "b") + text(2, "b") + whole(3, 2)),
+    ),
+    (
+        dp.PreferredAllocationResponse(container_responses=[dp.ContainerPreferredAllocationResponse(deviceIDs=["a"])]),
+        part(1, text(1, "a")),
+    ),
+    (dp.AllocateRequest(container_requests=[dp.ContainerAllocateRequest(devices_ids=["a"])]), part(1, text(1, "a"))),
+    (
+        dp.AllocateResponse(
+            container_responses=[
+                dp.ContainerAllocateResponse(
+                    envs={"K": "V"},
+                    mounts=[dp.Mount(container_path="/c", host_path="/h", read_only=True)],
+                    devices=[dp.DeviceSpec(container_path="/c", host_path="/h", permissions="rw")],
+                    annotations={"k": "v"},
+                    cdi_devices=[dp.CDIDevice(name="x/y=z")],
+                )
+            ]
+        ),
+        part(
+            1,
+            part(1, text(1, "K") + text(2, "V"))
+            + part(2, text(1, "/c") + text(2, "/h") + whole(3, 1))
+            + part(3, text(1, "/c") + text(2, "/h") + text(3, "rw"))
+            + part(4, text(1, "k") + text(2, "v"))
+            + part(5, text(1, "x/y=z")),
+        ),
+    ),
+    (dp.PreStartContainerRequest(devices_ids=["a"]), text(1, "a")),
+    (
+        reg.PluginInfo(type="DevicePlugin", name="n", endpoint="/e", supported_versions=["v1beta1"]),
+        text(1, "DevicePlugin") + text(2, "n") + text(3, "/e") + text(4, "v1beta1"),
+    ),
+    (reg.RegistrationStatus(plugin_registered=True, error="e"), whole(1, 1) + text(2, "e")),
+    (
+        pr.ListPodResourcesResponse(
+            pod_resources=[
+                pr.PodResources(
+                    name="p",
+                    namespace="ns",
+                    containers=[
+                        pr.ContainerResources(
+                            name="c",
+                            devices=[
+                                pr.ContainerDevices(
+                                    resource_name="r",
+                                    device_ids=["a"],
+                                    topology=pr.TopologyInfo(nodes=[pr.NUMANode(ID=1)]),
+                                )
+                            ],
+                            cpu_ids=[4, 5],
+                            memory=[pr.ContainerMemory(memory_type="memory", size=7, topology=pr.TopologyInfo())],
+                            dynamic_resources=[
+                                pr.DynamicResource(
+                                    claim_name="cl",
+                                    claim_namespace="ns",
+                                    claim_resources=[
+                                        pr.ClaimResource(
+                                            cdi_devices=[pr.CDIDevice(name="x/y=z")],
+                                            driver_name="d",
+                                            pool_name="p",
+                                            device_name="n",
+                                            share_id="s",
+                                        )
+                                    ],
+                                )
+                            ],
+                        )
+                    ],
+                )
+            ]
+        ),
+        part(
+            1,
+            text(1, "p")
+            + text(2, "ns")
+            + part(
+                3,
+                text(1, "c")
+                + part(2, text(1, "r") + text(2, "a") + part(3, part(1, whole(1, 1))))
+                + part(3, bytes([4, 5]))
+                + part(4, text(1, "memory") + whole(2, 7) + part(3, b""))
+                + part(
+                    5,
+                    text(2, "cl")
+                    + text(3, "ns")
+                    + part(4, part(1, text(1, "x/y=z")) + text(2, "d") + text(3, "p") + text(4, "n") + text(5, "s")),
+                ),
+            ),
+        ),
+    ),
+    (
+        pr.AllocatableResourcesResponse(
+            devices=[pr.ContainerDevices(resource_name="r")],
+            cpu_ids=[1],
+            memory=[pr.ContainerMemory(memory_type="memory")],
+        ),
+        part(1, text(1, "r")) + part(2, bytes([1])) + part(3, text(1, "memory")),
+    ),
+    (pr.GetPodResourcesRequest(pod_name="p", pod_namespace="ns"), text(1, "p") + text(2, "ns")),
+    (pr.GetPodResourcesResponse(pod_resources=pr.PodResources(name="p")), part(1, text(1, "p"))),
+    (
+        draft.PreferredAllocationsRequest(available_deviceIDs=["a", "b"], must_include_deviceIDs=["b"], size=2),
+        text(1, "a") + text(1, "b") + text(2, "b") + whole(3, 2),
+    ),
+    (
+        draft.PreferredAllocationsResponse(
+            preferred_allocations=[dp.ContainerAllocateRequest(devices_ids=["a"])],
+            preferred_allocations_for_domain=[
+                draft.PreferredAllocationsForDomain(
+                    preferred_allocations=dp.ContainerAllocateRequest(devices_ids=["c"]), resource_domain="cpu", cost=3
+                )
+            ],
+        ),
+        part(1, text(1, "a")) + part(2, part(1, text(1, "c")) + text(2, "cpu") + whole(3, 3)),
+    ),
+]
+
+
+@pytest.mark.parametrize(("message", "wire"), MESSAGES, ids=[type(message).__name__ for message, _ in MESSAGES])
+def test_messages_on_the_wire(message: Message, wire: bytes) -> None:
+    assert message.SerializeToString(deterministic=True) == wire
+    assert type(message).FromString(wire) == message
