@@ -1,0 +1,7 @@
+"""`python -m plugins_mock`."""
+
+import sys
+
+from plugins_mock.program import main
+
+sys.exit(main())

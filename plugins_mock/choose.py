@@ -1,0 +1,107 @@
+"""From what a user asks for to the devices and the preference of a fake plugin."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from plugins_mock.boards import BOARDS
+from plugins_mock.devices import MockDevice
+from plugins_mock.errors import PluginError
+from plugins_mock.kinds import Kind
+from plugins_mock.links import Links, best_partition, best_sets
+from plugins_mock.service import Preferred
+from plugins_mock.sysfs import pci_functions
+
+PREFERENCES = ("links", "partition", "lowest", "none")
+
+
+def numbered_devices(count: int, numa: Sequence[int]) -> tuple[MockDevice, ...]:
+    """`count` devices named by their numbers, spread evenly over the NUMA nodes in blocks."""
+    if count < 0:
+        raise PluginError(f"--count {count}: give a number of devices from 0 on")
+    return tuple(
+        MockDevice(str(number), (numa[number * len(numa) // count],) if numa else ()) for number in range(count)
+    )
+
+
+def parse_device(text: str) -> MockDevice:
+    """A device from `ID`, `ID=NODE` or `ID=NODE,NODE`; `ID=NODE!` is unhealthy."""
+    words, sick = text.removesuffix("!"), text.endswith("!")
+    device_id, _, nodes = words.partition("=")
+    try:
+        numa = tuple(int(node) for node in nodes.split(",")) if nodes else ()
+    except ValueError:
+        raise PluginError(f"--device {text}: {nodes!r} is not a list of NUMA nodes; write ID=0 or ID=0,1") from None
+    return MockDevice(device_id, numa, not sick)
+
+
+def read_devices(place: Path) -> tuple[MockDevice, ...]:
+    """Devices from a YAML file: a list of `{id: ..., numa: [..], healthy: true}`."""
+    try:
+        rows = yaml.safe_load(place.read_text())
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = str(error).replace("\n", " ")
+        raise PluginError(f"{place}: cannot be read as YAML: {reason}") from error
+    if not isinstance(rows, list):
+        raise PluginError(f"{place}: not a list; write one entry a device: - {{id: a, numa: [0]}}")
+    return tuple(_device(row, f"{place}: [{number}]") for number, row in enumerate(rows))
+
+
+def _device(row: Any, where: str) -> MockDevice:
+    if not isinstance(row, Mapping) or not isinstance(row.get("id"), str | int):
+        raise PluginError(f"{where}: {row!r} is no device; write {{id: a, numa: [0]}}")
+    unknown = sorted(set(row) - {"id", "numa", "healthy"}, key=str)
+    if unknown:
+        raise PluginError(f"{where}: unknown key {unknown[0]!r}; known: id, numa, healthy")
+    numa = row.get("numa", [])
+    numa = [numa] if isinstance(numa, int) else numa
+    if not isinstance(numa, list) or not all(isinstance(node, int) for node in numa):
+        raise PluginError(f"{where}.numa: {numa!r} is not a list of NUMA nodes; write [0] or [0, 1]")
+    if not isinstance(row.get("healthy", True), bool):
+        raise PluginError(f"{where}.healthy: {row['healthy']!r} is neither true nor false")
+    return MockDevice(str(row["id"]), tuple(numa), row.get("healthy", True))
+
+
+def machine_devices(kind: Kind, root: Path) -> tuple[MockDevice, ...]:
+    """The devices of a kind in the machine whose sysfs lies below `root`, named by their PCI addresses."""
+    return tuple(MockDevice(found.address, found.numa) for found in pci_functions(root) if kind.offers(found))
+
+
+def machine_links(root: Path) -> dict[tuple[str, str], int]:
+    """The device links of a synthetic machine; none where the tree does not tell."""
+    try:
+        told = json.loads((root / "sys/devices/system/numaproof.json").read_text())
+        return {(str(a), str(b)): int(count) for a, b, count in told.get("links", ())}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def board_devices(name: str) -> tuple[tuple[MockDevice, ...], Links]:
+    """The GPUs and links of a board by name."""
+    if name not in BOARDS:
+        raise PluginError(f"--board {name}: no such board; known: {', '.join(BOARDS)}")
+    board = BOARDS[name]
+    return tuple(MockDevice(gpu, numa) for gpu, numa in board.numa.items()), board.links
+
+
+def preference(name: str, links: Links, devices: Sequence[MockDevice]) -> Preferred | None:
+    """A way to prefer sets of devices: by links, by links without overlaps, or the lowest ids; None: no preference."""
+    numa = {device.id: device.numa for device in devices}
+    if name == "links":
+        return lambda available, must, size: best_sets(links, available, must, size)
+    if name == "partition":
+        return lambda available, must, size: best_partition(links, numa, available, must, size)
+    if name == "lowest":
+        return _lowest
+    return None
+
+
+def _lowest(available: Sequence[str], must_include: Sequence[str], size: int) -> list[list[str]]:
+    order = {device: number for number, device in enumerate(sorted(available))}
+    others = [device for device in order if device not in must_include]
+    chosen = [*sorted(must_include), *others][:size]
+    fits = len(chosen) == size and size >= len(must_include) and set(must_include) <= set(available)
+    return [sorted(chosen)] if fits and size else []
