@@ -1,0 +1,142 @@
+"""`numaproof node`: the reference node as a program."""
+
+import argparse
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import fake_sysfs
+from harness.errors import UserError
+from harness.node.config import Setting, config_of, read_file
+from harness.node.node import Node
+
+_SIGNALS = {signal.SIGTERM, signal.SIGINT}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments: where the node lives, its machine, and the kubelet's flags."""
+    parser.add_argument("--root", type=Path, required=True, help="the directory of its sockets and state")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--machine", help="a preset, YAML file, hwloc string, tree, snapshot, or host")
+    what.add_argument("--sysfs-root", type=Path, help="read the machine from DIR/sys instead of /sys", metavar="DIR")
+    parser.add_argument("--config", type=Path, help="a KubeletConfiguration file; flags win over it", metavar="FILE")
+    flags = parser.add_argument_group("the kubelet's flags")
+    flags.add_argument("--topology-manager-policy", metavar="NAME", help="none, best-effort, restricted, ...")
+    flags.add_argument("--topology-manager-scope", metavar="NAME", help="container or pod")
+    flags.add_argument("--topology-manager-policy-options", metavar="K=V,...")
+    flags.add_argument("--cpu-manager-policy", metavar="NAME", help="none or static")
+    flags.add_argument("--cpu-manager-policy-options", metavar="K=V,...")
+    flags.add_argument("--reserved-cpus", metavar="LIST", help="such as 0-1,8")
+    flags.add_argument("--memory-manager-policy", metavar="NAME", help="None or Static")
+    flags.add_argument("--reserved-memory", action="append", metavar="N:K=V,...", help="such as 0:memory=1Gi")
+    flags.add_argument("--system-reserved", metavar="K=V,...", help="such as cpu=500m,memory=1Gi")
+    flags.add_argument("--kube-reserved", metavar="K=V,...")
+    flags.add_argument("--eviction-hard", metavar="SIGNAL<V,...", help="such as memory.available<100Mi")
+    flags.add_argument("--feature-gates", metavar="K=V,...", help="such as TopologyManager=true")
+    flags.add_argument("--max-pods", type=int, metavar="N")
+    parser.add_argument(
+        "--semantics", choices=("current", "kep"), default="current", help="kubelet v1.36, or the KEP's"
+    )
+    parser.add_argument("--port", type=int, help="serve /metrics, /healthz, /pods on this loopback port too; 0: any")
+    parser.add_argument(
+        "--grace", type=float, default=300, metavar="SECONDS", help="wait so long for a plugin's return"
+    )
+    parser.add_argument("--deadline", type=float, default=30, metavar="SECONDS", help="a plugin's time to answer")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until SIGTERM or SIGINT; the answer is the exit code."""
+    # Blocked before any thread exists, so that no thread of gRPC's takes them: `sigwait` below does.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    for name in ("grace", "deadline"):
+        if getattr(args, name) <= 0:
+            raise UserError(f"--{name} {getattr(args, name):g}: give a number of seconds above 0")
+    settings = read_file(args.config) if args.config else {}
+    flags = _flags(args)
+    if "featureGates" in flags and isinstance(getattr(settings.get("featureGates"), "value", None), dict):
+        flags["featureGates"].value.update(settings["featureGates"].value | flags["featureGates"].value)
+    config = config_of(settings | flags, args.semantics)
+    node = Node(
+        config,
+        _machine(args),
+        args.root,
+        http_port=args.port,
+        grace_seconds=args.grace,
+        deadline_seconds=args.deadline,
+        log=_log,
+    )
+    with node:
+        port = "" if node.http_port is None else f", http://127.0.0.1:{node.http_port}"
+        print(
+            f"ready: {node.machine.name}, {len(node.machine.node_ids)} NUMA nodes, {len(node.machine.cpu_ids)} CPUs; "
+            f"policy {config.topology_policy}, scope {config.topology_scope}; {node.root}{port}",
+            flush=True,
+        )
+        signal.sigwait(_SIGNALS)
+    return 0
+
+
+def _log(line: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
+
+
+def _machine(args: argparse.Namespace) -> fake_sysfs.Machine:
+    if args.machine:
+        return fake_sysfs.parse_machine(args.machine)
+    return fake_sysfs.read(args.sysfs_root or Path("/"))
+
+
+def _flags(args: argparse.Namespace) -> dict[str, Setting]:
+    """The flags as settings of a KubeletConfiguration."""
+    readers: dict[str, tuple[str, Any]] = {
+        "topology_manager_policy": ("topologyManagerPolicy", _text),
+        "topology_manager_scope": ("topologyManagerScope", _text),
+        "topology_manager_policy_options": ("topologyManagerPolicyOptions", _table),
+        "cpu_manager_policy": ("cpuManagerPolicy", _text),
+        "cpu_manager_policy_options": ("cpuManagerPolicyOptions", _table),
+        "reserved_cpus": ("reservedSystemCPUs", _text),
+        "memory_manager_policy": ("memoryManagerPolicy", _text),
+        "reserved_memory": ("reservedMemory", _reserved_memory),
+        "system_reserved": ("systemReserved", _table),
+        "kube_reserved": ("kubeReserved", _table),
+        "eviction_hard": ("evictionHard", _thresholds),
+        "feature_gates": ("featureGates", _table),
+        "max_pods": ("maxPods", _text),
+    }
+    found = {}
+    for name, (key, read) in readers.items():
+        given = getattr(args, name)
+        if given is not None:
+            flag = f"--{name.replace('_', '-')}"
+            found[key] = Setting(flag, read(flag, given))
+    return found
+
+
+def _text(_flag: str, given: Any) -> Any:
+    return given
+
+
+def _table(flag: str, text: str, sign: str = "=") -> dict[str, str]:
+    table = {}
+    for part in filter(None, text.split(",")):
+        key, found, one = part.partition(sign)
+        if not found or not key.strip():
+            raise UserError(f"{flag} {text}: {part!r} is not of the form NAME{sign}VALUE")
+        table[key.strip()] = one.strip()
+    return table
+
+
+def _thresholds(flag: str, text: str) -> dict[str, str]:
+    return _table(flag, text, "<")
+
+
+def _reserved_memory(flag: str, texts: list[str]) -> list[dict[str, Any]]:
+    entries = []
+    for part in filter(None, (part for text in texts for part in text.split(";"))):
+        node, colon, limits = part.partition(":")
+        if not colon or not node.strip().isdigit():
+            raise UserError(f"{flag} {part}: is not of the form NODE:NAME=VALUE,..., such as 0:memory=1Gi")
+        entries.append({"numaNode": int(node), "limits": _table(flag, limits)})
+    return entries

@@ -1,0 +1,329 @@
+"""The reference node: what a kubelet does about NUMA alignment, behind the kubelet's own sockets and files."""
+
+import fcntl
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import grpc
+
+from fake_sysfs import Machine
+from harness.api import numaproof_v1_pb2 as api
+from harness.api import numaproof_v1_pb2_grpc, podresources_v1_pb2_grpc
+from harness.errors import UserError
+from harness.managers import ManagerConfig, Managers, NodeDescription
+from harness.node import snapshot
+from harness.node.admission import Admission, Admissions
+from harness.node.config import NodeConfig
+from harness.node.control import MOST_WATCHERS, ControlService
+from harness.node.deciding import Decider
+from harness.node.discovery import describe
+from harness.node.events import EventLog
+from harness.node.explain import Explainer
+from harness.node.measures import Measures
+from harness.node.metrics import Metrics
+from harness.node.plugins import PluginHub
+from harness.node.plugins.sockets import ListeningSocket, private_directory
+from harness.node.pod_resources import PodResourcesService
+from harness.node.questions import SwitchboardPort
+from harness.node.records import PodRecords
+from harness.node.reservations import reserve
+from harness.node.store import Store
+from harness.node.views import ContainerView, PodView, device_message
+from harness.node.web import WebServer, json_page
+from harness.pods.qos import qos_class
+from harness.providers.devices import Device
+from harness.topology.bitmask import MAX_NODE
+from harness.topology.numa import NumaInfo
+from harness.topology.verdict import Verdict
+
+# Calls that are served at the same time; a pod whose plugin hangs holds one.
+CALLS = 64
+# How long calls under way have to end by themselves when the node stops.
+STOP_SECONDS = 2
+
+_logger = logging.getLogger(__name__)
+
+
+class Node:
+    """A node from `with` to its end; what it decided is on disk, and a node on the same root goes on from there."""
+
+    def __init__(
+        self,
+        config: NodeConfig,
+        machine: Machine,
+        root: Path,
+        *,
+        http_port: int | None = None,  # None: /metrics and the like on the unix socket only; 0: any free port
+        grace_seconds: float = 300,  # how long a plugin that is gone may take to come back
+        deadline_seconds: float = 30,  # how long a plugin may take to answer
+        log: Callable[[str], None] = _logger.warning,
+    ) -> None:
+        self.config = config
+        self.machine = machine
+        self.root = root.absolute()
+        self._http_port = http_port
+        self._grace = grace_seconds
+        self._deadline = deadline_seconds
+        self._log = log
+        self._parts: ExitStack | None = None
+
+    @property
+    def device_plugins(self) -> Path:
+        """The directory where plugins register."""
+        return self.root / "device-plugins"
+
+    @property
+    def control_socket(self) -> Path:
+        """The socket of the control service."""
+        return self.root / "control.sock"
+
+    @property
+    def pod_resources_socket(self) -> Path:
+        """The socket of PodResources."""
+        return self.root / "pod-resources" / "kubelet.sock"
+
+    @property
+    def http_socket(self) -> Path:
+        """The unix socket of /metrics, /healthz and /pods."""
+        return self.root / "http.sock"
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self._build(stack)
+            self._parts = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._parts is not None:
+            self._parts.close()
+            self._parts = None
+
+    def restart(self) -> None:
+        """Stop and start again, as after an update of the kubelet."""
+        self.__exit__(None, None, None)
+        self.__enter__()
+
+    def _build(self, stack: ExitStack) -> None:
+        private_directory(self.root)
+        stack.callback(_locked(self.root))
+        for note in self.config.notes:
+            self._log(note)
+        description = _aligned_nodes(self.config, describe(self.machine))
+        reservations = reserve(self.config, description)
+        store = Store(self.root)
+        loaded = store.load(self.config.cpu_policy, self.config.memory_policy)
+        self._events = EventLog()
+        self._hub = PluginHub(
+            self.device_plugins,
+            self.root / "plugins_registry",
+            on_devices=self._on_devices,
+            on_gone=self._on_gone,
+            on_registration=self._on_registration,
+            expected=tuple(loaded.devices.registered) if loaded.devices else (),
+            grace_seconds=self._grace,
+            deadline_seconds=self._deadline,
+            log=self._log,
+        )
+        lock, records, port = threading.Lock(), PodRecords(), SwitchboardPort(self._hub)
+        self._managers = Managers(
+            description,
+            _manager_config(self.config, reservations.cpus),
+            port,
+            active=self._active,
+        )
+        self._metrics = Metrics()
+        decider = Decider(lock, self._managers, port, self._hub)
+        self._admissions = Admissions(
+            config=self.config,
+            lock=lock,
+            records=records,
+            managers=self._managers,
+            decider=decider,
+            plugins=self._hub,
+            store=store,
+            reservations=reservations,
+            measures=Measures(self._metrics, self.config, {row[0]: row[2] for row in description.cpu_rows}),
+            events=self._events,
+            log=self._log,
+        )
+        snapshot.restore(self._managers, records, loaded)
+        self._admissions.start()
+        self._explainer = Explainer(
+            self.config,
+            self._managers,
+            decider,
+            self._admissions,
+            NumaInfo(description.node_ids, description.distances),
+        )
+        # Calls that wait for a plugin end when the hub does; none may outlive the lock on the root.
+        executor = ThreadPoolExecutor(CALLS + MOST_WATCHERS, thread_name_prefix="call")
+        stack.callback(executor.shutdown)
+        stack.enter_context(self._hub)
+        self._serve(stack, executor, reservations.cpus)
+
+    def _serve(self, stack: ExitStack, executor: ThreadPoolExecutor, reserved_cpus: frozenset[int]) -> None:
+        private_directory(self.pod_resources_socket.parent)
+        resources = PodResourcesService(self._admissions, self._managers, self._metrics)
+        _serve_at(
+            self.pod_resources_socket,
+            stack,
+            executor,
+            lambda server: podresources_v1_pb2_grpc.add_PodResourcesListerServicer_to_server(resources, server),
+        )
+        control = ControlService(
+            admissions=self._admissions,
+            explainer=self._explainer,
+            managers=self._managers,
+            plugins=self._hub,
+            events=self._events,
+            machine=self.machine,
+            reserved_cpus=reserved_cpus,
+        )
+        _serve_at(
+            self.control_socket,
+            stack,
+            executor,
+            lambda server: numaproof_v1_pb2_grpc.add_ControlServicer_to_server(control, server),
+        )
+        pages = {
+            "/metrics": lambda: ("text/plain; version=0.0.4", self._metrics.text()),
+            "/healthz": lambda: ("text/plain", "ok"),
+            "/pods": lambda: json_page(self.pod_list()),
+        }
+        web = WebServer(self.http_socket, self._http_port, pages)
+        self.http_port = web.port
+        stack.callback(web.close)
+        stack.callback(self._events.close)
+
+    # What the node is asked
+
+    def admit(self, manifest: str | Mapping[str, Any]) -> Verdict:
+        """Decide about a pod; when this returns, the answer is durable. A UserError if the manifest is none."""
+        return self._admissions.admit(manifest).verdict
+
+    def admit_pod(self, manifest: str | Mapping[str, Any]) -> Admission:
+        """The same, with what the pod was given."""
+        return self._admissions.admit(manifest)
+
+    def remove(self, reference: str) -> str:
+        """Free all that a pod has, by its uid or namespace/name; the answer is its uid."""
+        return self._admissions.remove(reference)
+
+    def explain(self, manifest: str) -> api.ExplainResponse:
+        """How a pod would be decided about now, step by step; changes nothing."""
+        return self._explainer.explain(manifest)
+
+    def start_container(self, reference: str, container: str) -> ContainerView:
+        """A container of an admitted pod starts again, with what it had."""
+        return self._admissions.start_container(reference, container)
+
+    def assignments(self) -> tuple[PodView, ...]:
+        """What every admitted pod was given."""
+        with self._admissions.lock:
+            return tuple(self._admissions.view(record) for record in self._admissions.records if record.is_shown)
+
+    def healthy_devices(self) -> Mapping[str, frozenset[str]]:
+        """The healthy devices of every registered resource."""
+        with self._admissions.lock:
+            return self._managers.devices.healthy()
+
+    def metrics(self) -> str:
+        """The metrics, as Prometheus text."""
+        return self._metrics.text()
+
+    def pod_list(self) -> dict[str, Any]:
+        """The pods as the kubelet's /pods shows them: admitted ones, and those refused lately."""
+        with self._admissions.lock:
+            admitted = [(one, None) for one in self._admissions.records if one.is_shown]
+            listed = admitted + list(self._admissions.refused.values())
+        items = []
+        for record, verdict in listed:
+            status: dict[str, Any] = {"phase": "Running", "qosClass": qos_class(record.pod)}
+            if verdict is not None:
+                message = f"Pod was rejected: {verdict.message}"
+                status |= {"phase": "Failed", "reason": verdict.reason, "message": message}
+            metadata = {**record.manifest.get("metadata", {}), "namespace": record.pod.namespace, "uid": record.pod.uid}
+            items.append({"metadata": metadata, "spec": record.manifest["spec"], "status": status})
+        return {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}
+
+    def _active(self) -> set[str]:
+        return self._admissions.active()
+
+    # What plugins tell, one thing at a time
+
+    def _on_devices(self, resource: str, devices: tuple[Device, ...]) -> None:
+        self._admissions.devices_listed(resource, devices)
+        self._events.add(api.Event(kind=api.DEVICES, resource=resource, devices=map(device_message, devices)))
+
+    def _on_gone(self, resource: str) -> None:
+        self._admissions.plugin_gone(resource)
+        self._events.add(api.Event(kind=api.PLUGIN_GONE, resource=resource))
+
+    def _on_registration(self, resource: str, refusal: str | None) -> None:
+        if refusal is None:
+            self._metrics.registrations.add(resource)
+            self._events.add(api.Event(kind=api.REGISTERED, resource=resource))
+        else:
+            self._events.add(api.Event(kind=api.REFUSED, resource=resource, message=refusal))
+
+
+def _manager_config(config: NodeConfig, reserved_cpus: frozenset[int]) -> ManagerConfig:
+    return ManagerConfig(
+        topology_policy=config.topology_policy,
+        topology_scope=config.topology_scope,
+        topology_options=config.topology_options,
+        cpu_policy=config.cpu_policy,
+        cpu_options=config.cpu_options,
+        reserved_cpus=reserved_cpus,
+        memory_policy=config.memory_policy,
+        reserved_memory=config.reserved_memory,
+        topology_manager_enabled=config.enabled("TopologyManager"),
+        semantics=config.semantics,
+    )
+
+
+def _aligned_nodes(config: NodeConfig, description: NodeDescription) -> NodeDescription:
+    """The machine with the nodes that fit into the kubelet's masks; others are refused where masks are needed."""
+    beyond = [node for node in description.node_ids if node > MAX_NODE]
+    aligned = config.topology_policy != "none" and config.enabled("TopologyManager")
+    if beyond and (aligned or config.memory_policy == "Static"):
+        raise UserError(
+            f"the machine has a NUMA node {beyond[0]}, and masks end at {MAX_NODE}; use topologyManagerPolicy none and "
+            "memoryManagerPolicy None, or a machine with lower node ids"
+        )
+    return replace(description, node_ids=tuple(node for node in description.node_ids if node <= MAX_NODE))
+
+
+def _locked(root: Path) -> Callable[[], None]:
+    """Make the root this node's alone; the answer lets go of it."""
+    descriptor = os.open(root / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise UserError(f"{root}: another node runs there; stop it, or give this one a root of its own") from None
+    return lambda: os.close(descriptor)
+
+
+def _serve_at(
+    path: Path, stack: ExitStack, executor: ThreadPoolExecutor, add_service: Callable[[grpc.Server], None]
+) -> None:
+    server = grpc.server(executor)
+    add_service(server)
+    socket = ListeningSocket(server, path)
+
+    def stop() -> None:
+        socket.remove()
+        server.stop(STOP_SECONDS).wait()
+
+    stack.callback(stop)

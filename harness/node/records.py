@@ -1,0 +1,106 @@
+"""The pods of a node: those being admitted and those that are."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from harness.api import deviceplugin_v1beta1_pb2 as plugin_api
+from harness.errors import UserError
+from harness.node.fit import Amounts, requests_of
+from harness.node.plugins import merge_responses
+from harness.pods.pod import Pod
+from harness.providers.devices import Device
+from harness.topology.hints import TopologyHint
+
+
+class Phase(Enum):
+    """Where a pod is on its way."""
+
+    DECIDING = "being decided about"  # it has nothing yet
+    COMMITTING = "being admitted"  # it has all that it will get, but was not answered
+    ADMITTED = "admitted"
+    REMOVING = "being removed"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The devices of one resource that a container was given, and what their plugin answered."""
+
+    devices: tuple[Device, ...]
+    response: plugin_api.ContainerAllocateResponse
+
+
+@dataclass(slots=True, eq=False)
+class PodRecord:
+    """A pod and what belongs to it beyond the managers' assignments; guarded by the node's lock."""
+
+    pod: Pod
+    manifest: Mapping[str, Any]
+    phase: Phase = Phase.DECIDING
+    affinities: Mapping[str, TopologyHint] = field(default_factory=dict)  # by container
+    given: Mapping[tuple[str, str], Given] = field(default_factory=dict)  # by container and resource
+    start_errors: dict[str, str] = field(default_factory=dict)  # by container
+    merged: dict[str, plugin_api.ContainerAllocateResponse] = field(default_factory=dict)  # by container
+    requests: Amounts = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.requests = requests_of(self.pod)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether others may see the pod."""
+        return self.phase in (Phase.ADMITTED, Phase.REMOVING)
+
+    def give(self, given: Mapping[tuple[str, str], Given], log: Callable[[str], None]) -> None:
+        """Note what the plugins answered, and merge it container by container; conflicts are logged."""
+        self.given = given
+        for container in self.pod.all_containers():
+            answers = [(resource, one.response) for (name, resource), one in given.items() if name == container.name]
+            self.merged[container.name] = merge_responses(sorted(answers, key=lambda answer: answer[0]), log)
+
+
+class PodRecords:
+    """All pods, by uid and by name; guarded by the node's lock."""
+
+    def __init__(self) -> None:
+        self._by_uid: dict[str, PodRecord] = {}
+        self._uids: dict[tuple[str, str], str] = {}
+
+    def __iter__(self) -> Iterator[PodRecord]:
+        return iter(self._by_uid.values())
+
+    def uids(self) -> set[str]:
+        """The uids of all pods, those being admitted included."""
+        return set(self._by_uid)
+
+    def get(self, uid: str) -> PodRecord | None:
+        """The pod of a uid."""
+        return self._by_uid.get(uid)
+
+    def named(self, namespace: str, name: str) -> PodRecord | None:
+        """The pod of a name."""
+        uid = self._uids.get((namespace, name))
+        return None if uid is None else self._by_uid[uid]
+
+    def add(self, record: PodRecord) -> None:
+        """Take a pod in; a UserError if its name is taken by another."""
+        name = (record.pod.namespace, record.pod.name)
+        holder = self.named(*name)
+        if holder is not None:
+            raise UserError(
+                f"pod {'/'.join(name)}: there is one of this name already, {holder.phase.value}, with the uid "
+                f"{holder.pod.uid}; remove it first"
+            )
+        self._by_uid[record.pod.uid] = record
+        self._uids[name] = record.pod.uid
+
+    def drop(self, record: PodRecord) -> None:
+        """Forget a pod."""
+        del self._by_uid[record.pod.uid]
+        del self._uids[record.pod.namespace, record.pod.name]
+
+    def find(self, reference: str) -> PodRecord | None:
+        """The pod of a uid, or of "namespace/name"."""
+        namespace, slash, name = reference.partition("/")
+        return self.named(namespace, name) if slash else self.get(reference)

@@ -1,0 +1,74 @@
+"""`cpu_manager_state`: which CPUs belong to which container, in the kubelet's format."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fake_sysfs.lists import format_cpulist, parse_cpulist
+from harness.node.state import files
+from harness.node.state.checksum import fnv1a, go_map, go_struct
+
+Key = tuple[str, str]  # a pod's uid and a container's name
+
+
+@dataclass(frozen=True, slots=True)
+class CpuState:
+    """What the CPU manager's file says."""
+
+    policy: str
+    shared: frozenset[int]
+    assignments: Mapping[Key, frozenset[int]]
+
+
+def dump(state: CpuState) -> str:
+    """The file's text."""
+    entries: dict[str, dict[str, str]] = {}
+    for (uid, container), cpus in sorted(state.assignments.items()):
+        entries.setdefault(uid, {})[container] = format_cpulist(sorted(cpus))
+    shared = format_cpulist(sorted(state.shared))
+    content: dict[str, object] = {"policyName": state.policy, "defaultCpuSet": shared}
+    if entries:
+        content["entries"] = entries
+    return files.compact(content | {"checksum": _checksum(state.policy, shared, entries)})
+
+
+def load(path: Path, policy: str) -> CpuState | None:
+    """The file's state; None when there is none yet."""
+    content = files.read(path)
+    if content is None:
+        return None
+    name, shared, entries = content.get("policyName"), content.get("defaultCpuSet"), content.get("entries", {})
+    if not isinstance(name, str) or not isinstance(shared, str) or not _is_text_table(entries):
+        raise files.corrupt(path, "is not a CPU manager's state")
+    files.check_sum(path, content.get("checksum"), _checksum(name, shared, entries))
+    files.check_policy(path, name, policy)
+    try:
+        return CpuState(
+            name,
+            frozenset(parse_cpulist(shared)),
+            {
+                (uid, one): frozenset(parse_cpulist(text))
+                for uid, table in entries.items()
+                for one, text in table.items()
+            },
+        )
+    except Exception as error:
+        raise files.corrupt(path, f"has a CPU set that cannot be read ({error})") from None
+
+
+def _is_text_table(entries: object) -> bool:
+    return isinstance(entries, dict) and all(
+        isinstance(table, dict) and all(isinstance(text, str) for text in table.values()) for table in entries.values()
+    )
+
+
+def _checksum(policy: str, shared: str, entries: Mapping[str, Mapping[str, str]]) -> int:
+    printed = go_struct(
+        (
+            ("PolicyName", "string", policy),
+            ("DefaultCPUSet", "string", shared),
+            ("Entries", "map[string]map[string]string", go_map({uid: go_map(entries[uid]) for uid in entries})),
+            ("Checksum", "checksum.Checksum", "0"),
+        )
+    )
+    return fnv1a(f"(*state.CPUManagerCheckpoint){printed}")

@@ -1,0 +1,130 @@
+"""`pods/`: one file for every admitted pod, with all that it was given.
+
+A pod is admitted when its file is there, and removed when it is gone: these files decide, and they survive the machine.
+The kubelet's files say the same in the kubelet's own form.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from harness.errors import UserError
+from harness.node.state import files
+from harness.pods.manifest import pod_from
+from harness.pods.pod import Pod
+from harness.providers.memory import Block
+from harness.topology.bitmask import NodeMask
+from harness.topology.hints import TopologyHint
+
+_LONGEST_NAME = 200  # file systems hold 255 bytes; ours has a frame
+
+
+@dataclass(frozen=True, slots=True)
+class SavedDevices:
+    """The devices of one resource, by NUMA node (-1: none), and what their plugin answered."""
+
+    ids: Mapping[int, tuple[str, ...]]
+    response: bytes  # a serialized ContainerAllocateResponse
+
+
+@dataclass(frozen=True, slots=True)
+class SavedContainer:
+    """All that a container was given."""
+
+    affinity: TopologyHint
+    cpus: frozenset[int]
+    memory: tuple[Block, ...]
+    devices: Mapping[str, SavedDevices]  # by resource
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPod:
+    """An admitted pod."""
+
+    pod: Pod
+    manifest: Mapping[str, Any]
+    containers: Mapping[str, SavedContainer]
+
+
+def save(directory: Path, saved: SavedPod) -> None:
+    """Make the pod's admission durable."""
+    content = {
+        "manifest": saved.manifest,
+        "uid": saved.pod.uid,
+        "containers": {name: _container_json(one) for name, one in saved.containers.items()},
+    }
+    text = files.compact(content | {"checksum": _checksum(content)})
+    files.write(_place(directory, saved.pod.uid), text, durable=True)
+
+
+def delete(directory: Path, uid: str) -> None:
+    """Make the pod's removal durable."""
+    _place(directory, uid).unlink(missing_ok=True)
+    files.sync_directory(directory)
+
+
+def load(directory: Path) -> list[SavedPod]:
+    """All admitted pods, in the order of their files; half-written ones of a killed node are nobody's."""
+    return [_load(path) for path in sorted(directory.glob("pod-*.json"))]
+
+
+def _load(path: Path) -> SavedPod:
+    content = files.read(path) or {}
+    try:
+        stored = content.pop("checksum")
+        computed = _checksum(content)
+        manifest = content["manifest"]
+        pod = pod_from(manifest | {"metadata": manifest["metadata"] | {"uid": content["uid"]}})
+        containers = {name: _container_of(one) for name, one in content["containers"].items()}
+    except (UserError, KeyError, TypeError, ValueError, AttributeError, binascii.Error):
+        raise files.corrupt(path, "is not an admitted pod's file") from None
+    files.check_sum(path, stored, computed)
+    return SavedPod(pod, manifest, containers)
+
+
+def _container_json(container: SavedContainer) -> dict[str, Any]:
+    return {
+        "affinity": {"mask": container.affinity.affinity, "preferred": container.affinity.preferred},
+        "cpus": sorted(container.cpus),
+        "memory": [{"nodes": one.nodes, "resource": one.resource, "size": one.size} for one in container.memory],
+        "devices": {
+            resource: {
+                "ids": {str(node): list(ids) for node, ids in one.ids.items()},
+                "response": base64.b64encode(one.response).decode(),
+            }
+            for resource, one in container.devices.items()
+        },
+    }
+
+
+def _container_of(content: Mapping[str, Any]) -> SavedContainer:
+    mask = content["affinity"]["mask"]
+    return SavedContainer(
+        TopologyHint(None if mask is None else NodeMask(mask), bool(content["affinity"]["preferred"])),
+        frozenset(content["cpus"]),
+        tuple(Block(tuple(one["nodes"]), one["resource"], one["size"]) for one in content["memory"]),
+        {
+            resource: SavedDevices(
+                {int(node): tuple(ids) for node, ids in one["ids"].items()},
+                base64.b64decode(one["response"], validate=True),
+            )
+            for resource, one in content["devices"].items()
+        },
+    )
+
+
+def _place(directory: Path, uid: str) -> Path:
+    name = quote(uid, safe="")
+    if len(name) > _LONGEST_NAME:
+        name = hashlib.sha256(uid.encode()).hexdigest()
+    return directory / f"pod-{name}.json"
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode(errors="surrogatepass")).hexdigest()

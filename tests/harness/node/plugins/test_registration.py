@@ -1,0 +1,52 @@
+"""Names of resources, as the kubelet takes and refuses them."""
+
+import pytest
+
+from harness.node.plugins.registration import is_extended_resource_name
+
+# 244 bytes, of the 253 that a domain may have, 9 of which are taken by `requests.`.
+LONGEST_DOMAIN = ".".join(["d" * 60, "d" * 60, "d" * 60, "d" * 61])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "example.com/gpu",
+        "example.com/Gpu_1.x-y",
+        "x/y",
+        "kubernetes.io.example.com/gpu",
+        "example.com/" + "n" * 63,
+        LONGEST_DOMAIN + "/gpu",
+    ],
+)
+def test_names_that_are_taken(name: str) -> None:
+    assert is_extended_resource_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "cpu",
+        "gpu",
+        "example.com/",
+        "/gpu",
+        "example.com/gpu/0",
+        "kubernetes.io/gpu",
+        "sub.kubernetes.io/gpu",
+        "requests.example.com/gpu",
+        "Example.com/gpu",
+        "exa_mple.com/gpu",
+        "example..com/gpu",
+        "-example.com/gpu",
+        "example.com/-gpu",
+        "example.com/gpu.",
+        "example.com/gpu ",
+        "example.com/gpu\n",
+        "example.com/gpü",
+        "example.com/" + "n" * 64,
+        "d" + LONGEST_DOMAIN + "/gpu",
+    ],
+)
+def test_names_that_are_refused(name: str) -> None:
+    assert not is_extended_resource_name(name)
