@@ -1,0 +1,19 @@
+"""`numaproof clean`: removes what killed runs left behind; what is in use stays."""
+
+import argparse
+
+from harness.runtimes.docker import engine_answers, reap_abandoned
+from harness.runtimes.places import remove_stale
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """It takes none: a run's directory is locked as long as the run lives."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """Remove abandoned directories, then the containers whose directory is gone, and say which."""
+    removed = [str(place) for place in remove_stale()]
+    if engine_answers():
+        removed += [f"container {name}" for name in reap_abandoned()]
+    print("\n".join(f"removed {what}" for what in removed) or "nothing was left behind")
+    return 0

@@ -1,0 +1,15 @@
+"""`numaproof image`: the image that the docker runtime starts programs from."""
+
+import argparse
+
+from harness.runtimes.image import ensure_image
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """It takes none: the image is told by the hash of what goes into it."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """Find or build the image, and print its tag."""
+    print(ensure_image())
+    return 0

@@ -1,0 +1,225 @@
+"""Programs in containers of a Docker engine (or of Podman's socket): the only file that knows the Docker SDK."""
+
+import contextlib
+import io
+import os
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import docker
+import docker.errors
+import requests.exceptions
+from docker.types import Mount
+
+from harness.errors import UserError
+from harness.runtimes.machine_binds import machine_binds
+from harness.runtimes.program import Bind, CannotStartError, Finished, Program
+from harness.waiting import wait_until
+
+LABEL = "numaproof.run"  # its value names the run's directory, by which an abandoned container is told
+_API_SECONDS = 120  # a busy engine answers late, not wrongly
+
+
+def connect(host: str | None = None) -> docker.DockerClient:
+    """A client of the engine at an address; None: where DOCKER_HOST, or else the current context, says."""
+    where = host or os.environ.get("DOCKER_HOST") or _context_address()
+    try:
+        _knock(where)
+        client = docker.DockerClient(base_url=where, timeout=_API_SECONDS)
+        client.ping()
+    except (docker.errors.DockerException, requests.exceptions.RequestException, OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise UserError(
+            f"no Docker engine answers at {where} ({reason}); start one, or take --runtime namespace"
+        ) from error
+    return client
+
+
+def _context_address() -> str:
+    """Where the user's current context says that the engine is."""
+    context = docker.ContextAPI.get_current_context()
+    return context.Host if context is not None and context.Host else "unix:///var/run/docker.sock"
+
+
+def _knock(where: str) -> None:
+    """OSError when nobody listens at a unix socket: the SDK would find out too, but leave its connection open."""
+    if where.startswith("unix://"):
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.connect(where.removeprefix("unix://"))
+
+
+def engine_answers(host: str | None = None) -> bool:
+    """Whether an engine answers at an address; None: where the environment or the context says."""
+    try:
+        connect(host).close()
+    except UserError:
+        return False
+    return True
+
+
+def build_image(client: docker.DockerClient, context: bytes, tag: str, arguments: Mapping[str, str]) -> None:
+    """Build an image from a packed build context, with no network in its steps."""
+    try:
+        client.images.build(
+            fileobj=io.BytesIO(context),
+            custom_context=True,
+            tag=tag,
+            buildargs=dict(arguments),
+            network_mode="none",
+            rm=True,
+            forcerm=True,
+            labels={LABEL: "image"},
+        )
+    except (docker.errors.BuildError, docker.errors.APIError) as error:
+        raise UserError(f"the image {tag} cannot be built: {error}") from error
+
+
+def has_image(client: docker.DockerClient, tag: str) -> bool:
+    """Whether the engine holds an image."""
+    try:
+        client.images.get(tag)
+    except docker.errors.ImageNotFound:
+        return False
+    return True
+
+
+def import_image(client: docker.DockerClient, archive: Path, tag: str) -> None:
+    """Make an image of a root file system's tar."""
+    repository, _, version = tag.partition(":")
+    client.api.import_image_from_file(str(archive), repository=repository, tag=version)
+
+
+def reap_abandoned() -> list[str]:
+    """Remove our containers whose runs are gone from the engine in use; the answer is their names."""
+    client = connect()
+    try:
+        return reap_containers(client)
+    finally:
+        client.close()
+
+
+def reap_containers(client: docker.DockerClient) -> list[str]:
+    """Remove our containers whose runs are gone; the answer is their names."""
+    removed = []
+    for container in client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True):
+        if not Path(container.labels[LABEL]).exists():
+            with contextlib.suppress(docker.errors.NotFound, docker.errors.APIError):
+                container.remove(force=True)
+                removed.append(str(container.name))
+    return removed
+
+
+class DockerRuntime:
+    """Containers without network, privileges or a writable root; `run` is the directory of the run that owns them."""
+
+    name = "docker"
+
+    def __init__(self, image: str, run: Path) -> None:
+        self._client = connect()
+        self._image = image
+        self._run = run
+
+    def close(self) -> None:
+        """Release the connections."""
+        self._client.close()
+
+    def start(self, program: Program) -> "Contained":
+        """Start a program in a container of its own."""
+        try:
+            container = self._client.containers.create(
+                self._image,
+                entrypoint=list(program.command),
+                environment=dict(program.environment),
+                working_dir=program.directory or "/",
+                mounts=[_mount(bind) for bind in (*machine_binds(program.machine), *program.binds)],
+                devices=[f"{one.source}:{one.target}:{one.permissions}" for one in program.devices],
+                cpuset_cpus=",".join(map(str, program.cpus)) or None,
+                cpuset_mems=",".join(map(str, program.memory_nodes)) or None,
+                network_mode="none",
+                read_only=True,
+                tmpfs={"/tmp": "mode=1777", "/run": "mode=755"},
+                cap_drop=["ALL"],
+                security_opt=["no-new-privileges:true"],
+                user=f"{os.geteuid()}:{os.getegid()}",
+                labels={LABEL: str(self._run)},
+            )
+        except docker.errors.APIError as error:
+            raise CannotStartError(f"the container cannot be made: {error.explanation or error}") from error
+        running = Contained(self._client, container)
+        try:
+            container.start()
+        except BaseException as error:  # a Ctrl-C too: what was made must not stay
+            running.__exit__()
+            if not isinstance(error, docker.errors.APIError):
+                raise
+            raise CannotStartError(f"cannot start {program.command[0]}: {error.explanation or error}") from error
+        return running
+
+
+class Contained:
+    """A program in a container; see `Running`."""
+
+    def __init__(self, client: docker.DockerClient, container: Any) -> None:
+        self._client = client
+        self._container = container
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        with contextlib.suppress(docker.errors.NotFound):
+            self._container.remove(force=True)
+
+    def poll(self) -> int | None:
+        """Its exit code, 128 + n after signal n; None: it still runs."""
+        state = self._client.api.inspect_container(self._container.id)["State"]
+        return None if state["Status"] in ("created", "running") else int(state["ExitCode"])
+
+    def terminate(self) -> None:
+        """Ask it to end (SIGTERM); nothing happens when it has ended already."""
+        with contextlib.suppress(docker.errors.APIError):
+            self._container.kill("SIGTERM")
+
+    def wait(self, timeout: float) -> int:
+        """Its exit code, once it has ended; raises WaitTimeoutError when that takes longer."""
+        wait_until(lambda: self.poll() is not None, timeout=timeout, what="the end of the container", interval=0.05)
+        code = self.poll()
+        assert code is not None
+        return code
+
+    def output(self) -> str:
+        """What it has printed so far, both streams."""
+        printed: bytes = self._container.logs(stdout=True, stderr=True, tail=5000)
+        return printed.decode(errors="replace")
+
+    def execute(self, command: Sequence[str], timeout: float = 60) -> Finished:
+        """Run a command where the program runs, and wait for its end."""
+        api = self._client.api
+        made = api.exec_create(self._container.id, list(command))
+        # Not api.exec_start: it takes over the connection, and loses what came together with the answer's header.
+        url = f"{api.base_url}/v{api.api_version}/exec/{made['Id']}/start"
+        answer = api.post(url, json={"Detach": False, "Tty": False}, timeout=timeout)
+        answer.raise_for_status()
+        output = b"".join(_frames(answer.content))
+        # The engine may know the code a moment later than the end of the output; until then it is null.
+
+        def codes() -> list[int]:
+            return [code for code in [api.exec_inspect(made["Id"])["ExitCode"]] if code is not None]
+
+        (code,) = wait_until(codes, timeout=timeout, what="the command's exit code")
+        return Finished(code, output.decode(errors="replace"))
+
+
+def _frames(stream: bytes) -> Iterator[bytes]:
+    """The payloads of the engine's stream: each behind eight bytes, of which the last four are its length."""
+    place = 0
+    while place + 8 <= len(stream):
+        size = int.from_bytes(stream[place + 4 : place + 8], "big")
+        yield stream[place + 8 : place + 8 + size]
+        place += 8 + size
+
+
+def _mount(bind: Bind) -> Mount:
+    return Mount(bind.target, str(bind.source), type="bind", read_only=bind.read_only)

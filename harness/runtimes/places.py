@@ -1,0 +1,92 @@
+"""Directories of a run: private, short-named, gone with the run, and found again when a killed run left them."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_PREFIX = "numaproof-"
+_LOCK = ".lock"
+_REMOVE_SECONDS = 30
+
+
+def parents() -> tuple[Path, ...]:
+    """Where runs make their directories: memory first, because state and sockets are small and many."""
+    return tuple(Path(place) for place in ("/dev/shm", tempfile.gettempdir()) if os.access(place, os.W_OK | os.X_OK))
+
+
+@contextmanager
+def run_directory(kind: str, *, on_disk: bool = False) -> Iterator[Path]:
+    """A new directory of ours; as long as we live it is locked, which tells others that it is in use."""
+    parent = parents()[-1 if on_disk else 0]
+    place = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{kind}-", dir=parent))
+    # Locked before it bears the name that others look for: there is no moment at which it seems abandoned.
+    lock = os.open(place / f"{_LOCK}-new", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    (place / f"{_LOCK}-new").rename(place / _LOCK)
+    try:
+        yield place
+    finally:
+        _remove(place)
+        os.close(lock)
+
+
+def remove_stale() -> list[Path]:
+    """Remove the directories whose runs are gone, however they ended; the answer is what was removed."""
+    removed = []
+    for parent in parents():
+        for place in parent.glob(f"{_PREFIX}*"):
+            with contextlib.suppress(OSError), _abandoned(place):
+                _remove(place)
+                removed += [] if place.exists() else [place]
+    return removed
+
+
+def _remove(place: Path) -> None:
+    """Remove a directory, though a process that is just being killed may still write there.
+
+    The lock goes last: what cannot be removed in time stays recognisable as ours, and the next sweep takes it.
+    """
+    end = time.monotonic() + _REMOVE_SECONDS
+    while place.exists() and time.monotonic() < end:
+        for entry in _entries(place):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                with contextlib.suppress(OSError):
+                    os.unlink(entry)  # noqa: PTH108 (a DirEntry, not a Path)
+        if _entries(place):
+            time.sleep(0.01)
+            continue
+        (place / _LOCK).unlink(missing_ok=True)
+        try:
+            place.rmdir()
+        except OSError:
+            # Somebody wrote once more (or it is gone already): keep it recognisable, and try again.
+            with contextlib.suppress(OSError):
+                (place / _LOCK).touch(mode=0o600)
+
+
+def _entries(place: Path) -> "list[os.DirEntry[str]]":
+    """What lies in a directory besides its lock; nothing if it is gone."""
+    try:
+        with os.scandir(place) as entries:
+            return [entry for entry in entries if entry.name != _LOCK]
+    except OSError:
+        return []
+
+
+@contextmanager
+def _abandoned(place: Path) -> Iterator[None]:
+    """Hold the lock of a directory whose owner is gone; OSError when it is in use, or not ours."""
+    lock = os.open(place / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(lock)

@@ -1,0 +1,30 @@
+"""`numaproof image`: the tag of the image with our present code, or a line that says what is missing."""
+
+import re
+
+import pytest
+
+from harness.cli import main
+from harness.runtimes.docker import connect, engine_answers, has_image
+
+
+def test_without_an_engine_it_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
+    assert main(["image"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("numaproof: no Docker engine answers at unix:///nonexistent/docker.sock")
+    assert told.count("\n") == 1
+
+
+@pytest.mark.skipif(not engine_answers(), reason="no Docker engine answers, and none could be started")
+def test_it_is_found_again(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["image"]) == 0
+    tag = capsys.readouterr().out.strip()
+    assert re.fullmatch(r"numaproof:[0-9a-f]{16}", tag)
+    client = connect()
+    try:
+        assert has_image(client, tag)
+    finally:
+        client.close()
+    assert main(["image"]) == 0
+    assert capsys.readouterr().out.strip() == tag

@@ -1,0 +1,110 @@
+"""Programs in containers of a real engine: what they see, and that none outlives its run."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.runtimes import Bind, CannotStartError, Program
+from harness.runtimes.docker import LABEL, DockerRuntime, connect, engine_answers, reap_containers
+from harness.runtimes.image import ensure_image
+from harness.runtimes.places import run_directory
+from tests.places import short_directory
+from tests.waiting import wait_until
+
+# `make test` gives an engine of its own where none answers (root, Debian): only elsewhere is there nothing to test.
+pytestmark = pytest.mark.skipif(not engine_answers(), reason="no Docker engine answers, and none could be started")
+
+
+@pytest.fixture(scope="module")
+def runtime() -> Iterator[DockerRuntime]:
+    with run_directory("test") as run:
+        runtime = DockerRuntime(ensure_image(), run)
+        yield runtime
+        runtime.close()
+
+
+def shell(text: str, *binds: Bind) -> Program:
+    return Program(("/bin/sh", "-c", text), binds=binds)
+
+
+def test_output_and_exit_code(runtime: DockerRuntime) -> None:
+    with runtime.start(shell("echo out; echo err >&2; exit 7")) as running:
+        assert running.wait(60) == 7
+        assert sorted(running.output().split()) == ["err", "out"]
+
+
+def test_sigterm_reaches_the_program(runtime: DockerRuntime) -> None:
+    with runtime.start(shell("trap 'echo bye; exit 3' TERM; echo up; while :; do sleep 0.05; done")) as running:
+        wait_until(lambda: "up" in running.output(), "the program's first word")
+        done = running.execute(("/bin/sh", "-c", "echo here; exit 4"))
+        assert (done.code, done.output) == (4, "here\n")
+        running.terminate()
+        assert running.wait(60) == 3
+
+
+def test_no_network_no_privileges_no_writable_root(runtime: DockerRuntime) -> None:
+    look = "ls /sys/class/net; grep CapEff /proc/self/status; touch /etc/x || echo read-only"
+    with runtime.start(shell(look)) as running:
+        assert running.wait(60) == 0
+        printed = running.output().split()
+    assert "read-only" in printed
+    assert printed[printed.index("CapEff:") + 1] == "0000000000000000"
+    assert "eth0" not in printed
+
+
+def test_binds_are_seen_and_written_through(runtime: DockerRuntime) -> None:
+    with short_directory() as place:
+        (place / "word").write_text("hello\n")
+        with runtime.start(shell("cat /mnt/word; echo more > /mnt/new", Bind(place, "/mnt"))) as running:
+            assert running.wait(60) == 0
+            assert running.output() == "hello\n"
+        assert (place / "new").read_text() == "more\n"
+
+
+def test_a_command_that_does_not_exist(runtime: DockerRuntime) -> None:
+    with pytest.raises(CannotStartError, match="cannot start /no/such/program"):
+        runtime.start(Program(("/no/such/program",)))
+
+
+def test_the_image_holds_our_command(runtime: DockerRuntime) -> None:
+    with runtime.start(Program(("python3", "-m", "harness.cli", "machine", "show", "laptop", "--json"))) as running:
+        assert running.wait(120) == 0
+        assert json.loads(running.output())["name"] == "laptop"
+
+
+def test_containers_of_a_killed_run_are_reaped() -> None:
+    code = (
+        "import sys\n"
+        "from harness.runtimes import Program\n"
+        "from harness.runtimes.docker import DockerRuntime\n"
+        "from harness.runtimes.image import ensure_image\n"
+        "from harness.runtimes.places import run_directory\n"
+        "with run_directory('test') as place:\n"
+        "    DockerRuntime(ensure_image(), place).start(Program(('sleep', '1000')))\n"
+        "    print(place, flush=True)\n"
+        "    sys.stdin.read()"
+    )
+    client = connect()
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None
+        place = Path(run.stdout.readline().strip())
+
+        def containers() -> list[str]:
+            found = client.containers.list(all=True, filters={"label": f"{LABEL}={place}"}, ignore_removed=True)
+            return [str(container.name) for container in found]
+
+        (name,) = containers()
+        assert name not in reap_containers(client)
+        run.kill()
+    cleaned = subprocess.run(
+        [sys.executable, "-m", "harness.cli", "clean"], capture_output=True, text=True, check=True
+    ).stdout
+    assert f"removed {place}" in cleaned or not place.exists()
+    assert containers() == []
+    client.close()
