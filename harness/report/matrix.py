@@ -1,0 +1,64 @@
+"""The results of a run as a matrix policy x scope x machine, and as a file."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_COLUMNS = ("none", "best-effort", "restricted", "single-numa-node", "other")
+OUTCOMES = ("passed", "failed", "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How one instance ended."""
+
+    words: Mapping[str, str]  # id, theme, machine, policy, scope, ...
+    outcome: str  # one of OUTCOMES
+    seconds: float
+    reason: str  # of a skip
+
+
+def matrix_lines(results: Sequence[Result]) -> Iterable[str]:
+    """A row for each machine and scope, a column for each policy: how many passed of how many ran."""
+    cells: dict[tuple[str, str], dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for result in results:
+        place = (result.words["machine"], result.words.get("scope", "-"))
+        cells[place][result.words.get("policy", "other")][result.outcome] += 1
+    columns = [one for one in _COLUMNS if any(one in row for row in cells.values())]
+    width = max(len(machine) for machine in ["machine", *(machine for machine, _ in cells)]) + 2
+    yield "".join(["machine".ljust(width), "scope".ljust(11), *(column.rjust(18) for column in columns)])
+    for (machine, scope), row in sorted(cells.items()):
+        yield "".join(
+            [machine.ljust(width), scope.ljust(11), *(_cell(row.get(column)).rjust(18) for column in columns)]
+        )
+    totals = Counter(result.outcome for result in results)
+    machines = len({machine for machine, _ in cells})
+    yield (
+        f"{len(results)} instances on {machines} machines: {totals['passed']} passed, {totals['failed']} failed, "
+        f"{totals['skipped']} skipped"
+    )
+    for reason, count in Counter(result.reason for result in results if result.outcome == "skipped").most_common():
+        yield f"  {count} skipped: {reason.removeprefix('Skipped: ')}"
+
+
+def _cell(counts: Counter[str] | None) -> str:
+    if counts is None:
+        return "."
+    ran = counts["passed"] + counts["failed"]
+    if not ran:
+        return "skipped"
+    return f"{counts['passed']} of {ran}" if counts["failed"] else str(ran)
+
+
+def summary(results: Sequence[Result], runtime: str) -> dict[str, Any]:
+    """Every result, for programs."""
+    return {
+        "runtime": runtime,
+        "totals": {outcome: sum(result.outcome == outcome for result in results) for outcome in OUTCOMES},
+        "results": [
+            {**result.words, "outcome": result.outcome, "seconds": round(result.seconds, 3)}
+            | ({"reason": result.reason.removeprefix("Skipped: ")} if result.reason else {})
+            for result in sorted(results, key=lambda result: result.words["id"])
+        ],
+    }

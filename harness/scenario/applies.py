@@ -1,0 +1,41 @@
+"""Whether a scenario means anything on a machine that it was not written for."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fake_sysfs import Machine
+from harness.scenario.instances import Instance, reason_to_skip
+from harness.scenario.model import Scenario
+from harness.scenario.sizes import Sizes
+
+
+def reason_not_to_run(instance: Instance, machine: Machine, sizes: Sizes) -> str | None:
+    """Why an instance means nothing on its machine; None: it applies."""
+    written_for = instance.scenario.matrix.get("machine", ())
+    if instance.machine not in written_for:
+        if instance.scenario.needs.own_machines:
+            return f"names what only its own machines have ({', '.join(written_for)})"
+        if missing := sorted(set(_named_nodes(instance.scenario)) - set(sizes.cpu_nodes)):
+            return f"names NUMA node {missing[0]}, {machine.name} has CPUs on {', '.join(map(str, sizes.cpu_nodes))}"
+    return reason_to_skip(instance.scenario.needs, machine, sizes)
+
+
+def _named_nodes(scenario: Scenario) -> Iterator[int]:
+    """The NUMA nodes that a scenario speaks of by their ids."""
+    for plugin in scenario.plugins:
+        for device in plugin.devices:
+            yield from device["numa"] or ()
+    for step in scenario.steps:
+        for expected in step.expected:
+            yield from expected.nodes or ()
+            for words in expected.containers.values():
+                yield from _named_by_container(words)
+
+
+def _named_by_container(words: Mapping[str, Any]) -> Iterator[int]:
+    yield from words.get("nodes", ())
+    yield from words.get("memory_nodes", ())
+    counts = [words.get("cpus"), *words.get("devices", {}).values()]
+    for by_node in counts:
+        if isinstance(by_node, Mapping):
+            yield from (int(node) for key in by_node for node in str(key).split(",") if node.isdigit())

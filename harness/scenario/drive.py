@@ -1,0 +1,119 @@
+"""Runs a scenario's steps on a rig and judges each; the answer is every difference that was seen."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from fake_sysfs import Machine
+from harness.errors import UserError
+from harness.scenario.instances import Instance
+from harness.scenario.judge import Calls, differences
+from harness.scenario.model import ContainerWords, Expected, Step
+from harness.scenario.outcome import Given, Outcome
+from harness.scenario.pods import manifest
+from harness.scenario.rig import Rig, RigFailedError
+from harness.scenario.sizes import Sizes
+
+
+def drive(instance: Instance, machine: Machine, sizes: Sizes, rig: Rig) -> list[str]:
+    """Every difference between what a scenario expects and what a rig shows, in the order of the steps."""
+    node_of_cpu = {cpu.id: cpu.node for cpu in machine.cpus}
+    pods: dict[str, Outcome] = {}
+    found: list[str] = []
+    for step in instance.scenario.steps:
+        before = rig.calls()
+        expected = [
+            one
+            for one in step.expected
+            if all(instance.values.get(key, instance.machine) in values for key, values in one.when.items())
+        ]
+        try:
+            outcome = _act(step, rig, sizes, machine, pods)
+        except RigFailedError as error:
+            return found + _refusal(expected, step.place, error)
+        if step.action == "look":
+            found += [f"{step.place}: {text}" for text in rig.look()]
+        if step.action == "start":
+            found += [f"{step.place}: {text}" for text in rig.start(step.what)]
+        after = rig.calls()
+        for one in expected:
+            found += differences(one, outcome, _since(before, after), sizes, node_of_cpu, step.place)
+        found += [f"{step.place}: {text}" for text in _invariants(rig, pods)]
+    return found
+
+
+def _refusal(expected: Iterable[Expected], place: str, error: RigFailedError) -> list[str]:
+    """How a node that did not start again differs from what was expected; an error where nobody expected that."""
+    texts = [one.refuses for one in expected if one.refuses is not None]
+    if not texts:
+        raise error
+    return [
+        f"{place}: expected a refusal to start with {text!r}, was: {error}" for text in texts if text not in str(error)
+    ]
+
+
+def _act(step: Step, rig: Rig, sizes: Sizes, machine: Machine, pods: dict[str, Outcome]) -> Outcome:
+    """Do one step; the outcome is the pod's for admit, and all pods' together for the rest."""
+    what = step.what
+    match step.action:
+        case "admit":
+            outcome = rig.admit(manifest(what, sizes, step.place))
+            if outcome.admitted:
+                pods[what["name"]] = _without_ended(outcome, what["containers"])
+            return outcome
+        case "remove":
+            rig.remove(what)
+            pods.pop(what, None)
+        case "restart" if what == "node":
+            rig.restart_node()
+        case "restart":
+            rig.restart_plugin(what)
+        case "stop":
+            rig.stop_plugin(what)
+        case "lose":
+            rig.lose_device_checkpoint()
+        case "health":
+            rig.set_health(what["resource"], what["ids"], what["healthy"])
+        case "offline":
+            here = [cpu.id for cpu in machine.cpus if cpu.online and cpu.node == int(what)]
+            if not here:
+                raise UserError(f"{step.place}.offline: NUMA node {what} of {machine.name} has no CPUs")
+            rig.offline(max(here))
+    held = {f"{pod}/{name}": given for pod, outcome in pods.items() for name, given in outcome.containers.items()}
+    return Outcome(True, containers=held)
+
+
+def _without_ended(outcome: Outcome, containers: Iterable[ContainerWords]) -> Outcome:
+    """What a pod must keep: an init container has ended when the others start, and what it had may go elsewhere."""
+    lasting = {one.name for one in containers if one.kind != "init"}
+    return replace(outcome, containers={name: given for name, given in outcome.containers.items() if name in lasting})
+
+
+def _since(before: Calls, after: Calls) -> Calls:
+    return {
+        resource: {call: times - before.get(resource, {}).get(call, 0) for call, times in calls.items()}
+        for resource, calls in after.items()
+    }
+
+
+def _invariants(rig: Rig, pods: Mapping[str, Outcome]) -> list[str]:
+    """What must hold after every step of every scenario: pods keep what they got, and nothing is given twice."""
+    wrong = []
+    held = rig.assignments()
+    if sorted(held) != sorted(pods):
+        wrong.append(f"the node holds the pods {sorted(held)}, admitted were {sorted(pods)}")
+    owner: dict[tuple[str, str], str] = {}
+    for pod, containers in held.items():
+        lasting = pods[pod].containers if pod in pods else {}
+        now = {name: given for name, given in containers.items() if name in lasting}
+        if now != dict(lasting):
+            wrong.append(f"{pod} was given {dict(lasting)}, and now has {now}")
+        for thing in {thing for given in containers.values() for thing in _things(given)}:
+            if owner.setdefault(thing, pod) != pod:
+                wrong.append(f"{' '.join(thing)} belongs to both {owner[thing]} and {pod}")
+    return wrong
+
+
+def _things(given: Given) -> Iterator[tuple[str, str]]:
+    """What only one pod may hold."""
+    yield from (("CPU", str(cpu)) for cpu in given.cpus)
+    yield from ((resource, device) for resource, devices in given.devices.items() for device in devices)

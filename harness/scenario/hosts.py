@@ -1,0 +1,173 @@
+"""Warm processes in a runtime, one for each machine: kept from one scenario to the next, ended with the run."""
+
+import json
+import socket
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Self
+
+import fake_sysfs
+from harness.runtimes import Bind, Program, Runtime
+from harness.runtimes.places import run_directory
+from harness.scenario.rig import RigFailedError
+from harness.scenario.trees import HOST, Trees, machine_of
+from harness.waiting import wait_until
+
+_START_SECONDS = 120
+_END_SECONDS = 60
+_MOST = 12  # kept at once; each is a process of some 60 MiB
+
+# (arguments of the warm process's own interpreter) in front of the socket's path
+WARM = ("-m", "harness.scenario.warm")
+
+
+class Child:
+    """A program that a warm process forked; it ends with its connection."""
+
+    def __init__(self, connection: socket.socket, output: Path) -> None:
+        self._connection = connection
+        self._output = output
+
+    def kill(self) -> None:
+        """End it hard, and wait until it is gone."""
+        self._connection.shutdown(socket.SHUT_WR)
+        self._connection.settimeout(_END_SECONDS)
+        while self._connection.recv(4096):
+            pass
+        self._connection.close()
+
+    def ended(self) -> bool:
+        """Whether it has ended by itself."""
+        self._connection.setblocking(False)
+        try:
+            return self._connection.recv(64, socket.MSG_PEEK) is not None
+        except BlockingIOError:
+            return False
+        finally:
+            self._connection.setblocking(True)
+
+    def printed(self) -> str:
+        """What it has printed so far."""
+        try:
+            return self._output.read_text(errors="replace")
+        except FileNotFoundError:
+            return ""
+
+
+class Host:
+    """A warm process where one machine is /sys."""
+
+    def __init__(self, runtime: Runtime, program: Program, path: Path, sysfs_root: str) -> None:
+        self.runtime = runtime
+        self.running = running = runtime.start(program)
+        self._path = path
+        self.sysfs_root = sysfs_root  # where a program there finds its machine
+        try:
+            wait_until(
+                lambda: path.exists() or running.poll() is not None, timeout=_START_SECONDS, what="the warm process"
+            )
+        except BaseException:
+            self.close()
+            raise
+        if not path.exists():
+            self.close()
+            raise RigFailedError(f"the warm process ended: {running.output().strip()}")
+
+    def start(self, arguments: list[str], output: Path) -> Child:
+        """Fork `numaproof ARGUMENTS` there."""
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(str(self._path))
+            connection.sendall(json.dumps({"arguments": arguments, "output": str(output)}).encode() + b"\n")
+        except OSError as error:
+            connection.close()
+            raise RigFailedError(f"the warm process takes no orders ({error}): {self.running.output()}") from error
+        return Child(connection, output)
+
+    def alive(self) -> bool:
+        """Whether it still takes orders."""
+        return self.running.poll() is None
+
+    def close(self) -> None:
+        """End it, and with it everything that it forked."""
+        self.running.__exit__()
+
+
+class Hosts:
+    """The hosts of a run: one a machine where the runtime isolates, one for all machines where it does not."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        place: Path,
+        trees: Trees,
+        *,
+        isolated: bool,
+        python: str,
+        environment: Mapping[str, str],
+        warm: tuple[str, ...] = WARM,
+    ) -> None:
+        self._runtime = runtime
+        self._place = place
+        self._trees = trees
+        self._isolated = isolated
+        self._python = python
+        self._environment = environment
+        self._warm = warm
+        self._hosts: OrderedDict[str, Host] = OrderedDict()
+        self._count = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        with ExitStack() as ending:  # one that cannot be ended does not save the others
+            for host in self._hosts.values():
+                ending.callback(host.close)
+            self._hosts.clear()
+
+    @contextmanager
+    def lent(self, machine: str, *, own_tree: bool) -> Iterator[tuple[Host, Path]]:
+        """The host of a machine and its tree; one of its own, not kept, for whoever wants to change the tree."""
+        if not own_tree:
+            yield self._kept(machine), self._trees.of(machine)
+            return
+        with run_directory("tree") as place:
+            tree = place / "tree"
+            fake_sysfs.write(fake_sysfs.files(machine_of(machine)), tree)
+            host = self._started(tree)
+            try:
+                yield host, tree
+            finally:
+                host.close()
+
+    def _kept(self, machine: str) -> Host:
+        """The host of a machine; started when there is none, at the cost of the one that was idle longest."""
+        tree = self._trees.of(machine)
+        key = machine if self._isolated else ""
+        if key in self._hosts and not self._hosts[key].alive():
+            # Killed from outside (out of memory, say): that is one scenario's failure, not that of all that follow.
+            self._hosts.pop(key).close()
+        if key not in self._hosts:
+            if len(self._hosts) >= _MOST:
+                self._hosts.popitem(last=False)[1].close()
+            self._hosts[key] = self._started(tree)
+        self._hosts.move_to_end(key)
+        host = self._hosts[key]
+        if not self._isolated:
+            host.sysfs_root = str(tree)
+        return host
+
+    def _started(self, tree: Path) -> Host:
+        self._count += 1
+        path = self._place / f"h{self._count}"
+        # The run's directory has the same path inside and outside, so that every path means the same on both sides.
+        program = Program(
+            (self._python, *self._warm, str(path)),
+            machine=tree if self._isolated and tree != HOST else None,
+            binds=(Bind(self._place, str(self._place)),) if self._isolated else (),
+            environment=self._environment,
+        )
+        return Host(self._runtime, program, path, "/" if self._isolated else str(tree))

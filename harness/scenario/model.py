@@ -1,0 +1,97 @@
+"""What a scenario says, as frozen values: the file's words, not yet sized to any machine."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+# A size may be a plain quantity ("2", "500m", "1Gi") or relative to the machine ("half numa.memory"): see sizes.py.
+Size = str
+
+POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
+SCOPES = ("container", "pod")
+
+
+@dataclass(frozen=True, slots=True)
+class PluginWords:
+    """A fake device plugin of a scenario: its devices by NUMA node, or one by one."""
+
+    resource: str
+    per_numa: Size | None = None  # so many devices on every NUMA node that has CPUs
+    devices: tuple[Mapping[str, Any], ...] = ()  # or exactly these: id, numa (a list, or absent), healthy
+    sysfs: str | None = None  # or those of the machine's PCI tree: "gpu", "nic"
+    preferred: str = "none"  # none | lowest | links
+    plural: bool = False
+    pre_start: bool = False
+    faults: tuple[str, ...] = ()  # CALL=KIND[:VALUE][*TIMES]
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerWords:
+    """A container: its requests (limits equal them unless told otherwise)."""
+
+    name: str
+    requests: Mapping[str, Size]
+    limits: Mapping[str, Size] | None = None  # None: equal to the requests
+    kind: str = "app"  # app | init | sidecar
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What shall be seen after a step; what is None is not looked at."""
+
+    admitted: bool | None = None
+    reason: str | None = None
+    message: str | None = None  # a part of it
+    refuses: str | None = None  # the node refuses to start again, and says this; nothing comes after that
+    aligned: str | None = None  # "container": each on one NUMA node; "pod": all of them on the same one; "no": spread
+    numa: Size | None = None  # how many NUMA nodes each container's resources come from
+    nodes: tuple[int, ...] | None = None  # which NUMA nodes the pod's resources come from
+    containers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by name: cpus, nodes, devices, memory
+    calls: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # resource -> call -> how often in this step
+    when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # only for these values of the matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that happens, and what shall be seen then."""
+
+    action: str  # admit | remove | restart | stop | lose | health | offline | look | start
+    what: Any
+    expected: tuple[Expected, ...]
+    place: str  # "steps[2]", for messages
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a machine must have for a scenario to mean anything there."""
+
+    numa: int = 1  # NUMA nodes with CPUs, at least
+    most_numa: int | None = None  # and at most; None: any number
+    numa_cpus: int = 1  # free CPUs of the smallest such node
+    threads: int = 1  # CPUs of a core
+    hugepages: tuple[str, ...] = ()  # "2Mi", "1Gi": on every NUMA node with CPUs
+    gpus: int = 0  # in the PCI tree
+    own_machines: bool = False  # the machines of its matrix: it names CPUs or devices that are theirs alone
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A story of pods on a node: why it matters, where it comes from, what happens, and what shall be seen."""
+
+    path: Path
+    theme: str
+    name: str
+    why: str
+    source: str
+    needs: Needs
+    matrix: Mapping[str, tuple[str, ...]]  # policy, scope, machine, and options by their KubeletConfiguration key
+    kubelet: Mapping[str, Any]
+    plugins: tuple[PluginWords, ...]
+    steps: tuple[Step, ...]
+    refuses: str | None = None  # instead of steps: the node refuses to start, and says this; None: it starts
+
+    @property
+    def id(self) -> str:
+        """`theme/file`, by which `numaproof run` finds it."""
+        return f"{self.theme}/{self.path.stem}"

@@ -1,0 +1,73 @@
+"""What the driver needs of a node under test and its plugins; every kind of rig gives the same."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from harness.scenario.outcome import Given, Outcome
+
+
+class RigFailedError(Exception):
+    """A node, a plugin or where they run did not come up; the text shows what was printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class FakeDevice:
+    """A device of a fake plugin."""
+
+    id: str
+    numa: tuple[int, ...] | None  # None: no topology
+    healthy: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FakePlugin:
+    """A fake plugin, sized to a machine: what PluginWords says, worked out."""
+
+    resource: str
+    kind: str  # as `numaproof plugin` has it: generic, or gpu and nic, which find their devices in sysfs
+    devices: tuple[FakeDevice, ...]
+    preferred: str
+    plural: bool
+    pre_start: bool
+    faults: tuple[str, ...]
+
+
+class Rig(Protocol):
+    """A node and its plugins, up and registered."""
+
+    def admit(self, manifest: Mapping[str, Any]) -> Outcome:
+        """Give a pod to the node."""
+
+    def remove(self, name: str) -> None:
+        """Take a pod away; one that was not admitted holds nothing, and nothing happens."""
+
+    def restart_node(self) -> None:
+        """End the node hard and start it again; its plugins register again."""
+
+    def restart_plugin(self, resource: str) -> None:
+        """End a plugin, if it runs, and start it again; it registers again."""
+
+    def stop_plugin(self, resource: str) -> None:
+        """End a plugin, and wait until the node knows; `restart_plugin` brings it back."""
+
+    def lose_device_checkpoint(self) -> None:
+        """End the node hard, take its device checkpoint away, and start it again."""
+
+    def set_health(self, resource: str, ids: Collection[str], healthy: bool) -> None:
+        """Change devices' health, and wait until the node knows."""
+
+    def offline(self, cpu: int) -> None:
+        """Take a CPU offline and restart the node."""
+
+    def look(self) -> list[str]:
+        """How the views of the real tools and of the node differ from the machine."""
+
+    def start(self, name: str) -> list[str]:
+        """Start a pod's containers for real; the answer is how what they see differs from what was decided."""
+
+    def assignments(self) -> Mapping[str, Mapping[str, Given]]:
+        """Pod name -> container name -> what it was given, of all pods that the node holds."""
+
+    def calls(self) -> Mapping[str, Mapping[str, int]]:
+        """Resource -> call -> how often each plugin was called so far."""

@@ -1,0 +1,91 @@
+"""Starts a pod's containers for real, with what the node decided, and looks inside whether they got it."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fake_sysfs.lists import parse_cpulist
+from harness.api import deviceplugin_v1beta1_pb2 as plugin_api
+from harness.api import numaproof_v1_pb2 as api
+from harness.runtimes import Bind, DeviceNode, Program, Runtime
+from harness.waiting import wait_until
+
+_UP_SECONDS = 120
+# The program tells of itself what only it can see, and stays.
+_TELL = "grep -E '^(Cpus|Mems)_allowed_list:' /proc/self/status; env; echo numaproof-up; exec sleep 100000"
+
+
+def workload_differences(runtime: Runtime, tree: Path | None, pod: api.Pod) -> list[str]:
+    """How what the running containers of a pod see differs from what the node decided.
+
+    `tree` is the machine's; None: the host's own machine, on which CPUs and memory are really bound.
+    """
+    running = [container for container in pod.containers if container.restartable or not container.init]
+    return [f"{one.name}: {text}" for one in running for text in _differences(runtime, tree, one)]
+
+
+def _differences(runtime: Runtime, tree: Path | None, container: api.Container) -> Iterator[str]:
+    # testinfra is a pytest plugin: imported before pytest has looked at it, it makes pytest warn.
+    from harness.runtimes.inside import inside  # noqa: PLC0415
+
+    decided = container.response
+    memory_nodes = sorted({node for block in container.memory for node in block.nodes})
+    program = Program(
+        ("/bin/sh", "-c", _TELL),
+        machine=tree,
+        environment=dict(decided.envs),
+        binds=tuple(Bind(Path(one.host_path), one.container_path, one.read_only) for one in decided.mounts),
+        devices=tuple(DeviceNode(one.host_path, one.container_path, one.permissions) for one in decided.devices),
+        cpus=tuple(container.cpus) if tree is None else (),
+        memory_nodes=tuple(memory_nodes) if tree is None and runtime.name == "docker" else (),
+    )
+    with runtime.start(program) as running:
+        wait_until(
+            lambda: "numaproof-up" in running.output() or running.poll() is not None,
+            timeout=_UP_SECONDS,
+            what="the container",
+        )
+        output = running.output()
+        told = output.splitlines()
+        if "numaproof-up" not in told:
+            yield f"ended at once: {output.strip()}"
+            return
+        for name, value in decided.envs.items():
+            if f"\n{name}={value}\n" not in output:  # a value may have several lines
+                yield f"its environment lacks {name}={value}"
+        there = inside(running)
+        for mount in decided.mounts:
+            yield from _mounted(there, mount)
+        for device in decided.devices:
+            yield from _same(there, device.host_path, device.container_path, "%F %t:%T")
+        if tree is None:
+            yield from _bound(told, "Cpus", tuple(container.cpus))
+            if program.memory_nodes:
+                yield from _bound(told, "Mems", program.memory_nodes)
+
+
+def _mounted(there: Any, mount: plugin_api.Mount) -> Iterator[str]:
+    """Whether a mount shows the host's file or directory itself, and refuses writes where it should."""
+    yield from _same(there, mount.host_path, mount.container_path, "%d:%i")
+    if mount.read_only and there.run("test -w %s", mount.container_path).rc == 0:
+        yield f"{mount.container_path} can be written to, decided was read-only"
+
+
+def _same(there: Any, source: str, target: str, form: str) -> Iterator[str]:
+    """Whether a path there is what another one is here, by what `stat` tells of both."""
+    # Here by the same program: its words for types and its figures are then the same.
+    here = subprocess.run(["stat", "-Lc", form, source], capture_output=True, text=True, check=False)
+    seen = there.run("stat -Lc %s %s 2>/dev/null", form, target)
+    if seen.rc != 0:
+        yield f"{target} is not there"
+    elif seen.stdout != here.stdout:
+        yield f"{target} is {seen.stdout.strip()}, not {source} ({here.stdout.strip()})"
+
+
+def _bound(told: list[str], what: str, wanted: tuple[int, ...]) -> Iterator[str]:
+    """Whether the kernel allows exactly what was decided; nothing decided: anything is right."""
+    line = next(line for line in told if line.startswith(f"{what}_allowed_list:"))
+    allowed = parse_cpulist(line.partition(":")[2].strip())
+    if wanted and allowed != tuple(sorted(wanted)):
+        yield f"{what}_allowed_list is {allowed}, decided was {tuple(sorted(wanted))}"

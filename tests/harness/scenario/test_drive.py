@@ -1,0 +1,277 @@
+"""The driver, on a rig of the test's own: what always must hold is seen failing, and each step does its one thing."""
+
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import fake_sysfs
+from harness.errors import UserError
+from harness.scenario.drive import drive
+from harness.scenario.instances import Instance
+from harness.scenario.outcome import Given, Outcome
+from harness.scenario.parse import parse_scenario
+from harness.scenario.sizes import sizes_of
+
+MACHINE = fake_sysfs.parse_machine("pack:2 [numa] core:4 pu:1")  # CPUs 0-3 on node 0, 4-7 on node 1
+GPU = "example.com/gpu"
+Held = dict[str, dict[str, Given]]
+
+
+class FakeRig:
+    """A node that gives every pod the next CPU and the next GPU, does what it is told, and remembers it."""
+
+    def __init__(self) -> None:
+        self.held: Held = {}
+        self.done: list[tuple[Any, ...]] = []
+        self.allocations = 0
+        self.seen_wrong: list[str] = []
+        self.disturb: Callable[[Held], None] = lambda held: None  # what goes wrong at the next step
+
+    def admit(self, manifest: Mapping[str, Any]) -> Outcome:
+        self.done.append(("admit", manifest["metadata"]["name"]))
+        if len(self.held) == 3:
+            return Outcome(False, "TopologyAffinityError", "no locality")
+        self.allocations += 1
+        given = Given(frozenset({self.allocations}), (), {GPU: {f"gpu-{self.allocations}": (0,)}})
+        containers = {"app": given}
+        self.held[manifest["metadata"]["name"]] = dict(containers)
+        self.disturb(self.held)
+        return Outcome(True, containers=containers)
+
+    def remove(self, name: str) -> None:
+        self.done.append(("remove", name))
+        self.held.pop(name, None)
+
+    def restart_node(self) -> None:
+        self.done.append(("restart", "node"))
+        self.disturb(self.held)
+
+    def restart_plugin(self, resource: str) -> None:
+        self.done.append(("restart", resource))
+
+    def stop_plugin(self, resource: str) -> None:
+        self.done.append(("stop", resource))
+
+    def lose_device_checkpoint(self) -> None:
+        self.done.append(("lose",))
+
+    def set_health(self, resource: str, ids: Collection[str], healthy: bool) -> None:
+        self.done.append(("health", resource, tuple(ids), healthy))
+
+    def offline(self, cpu: int) -> None:
+        self.done.append(("offline", cpu))
+
+    def look(self) -> list[str]:
+        return self.seen_wrong
+
+    def start(self, name: str) -> list[str]:
+        return [f"{name}: {text}" for text in self.seen_wrong]
+
+    def assignments(self) -> Mapping[str, Mapping[str, Given]]:
+        return self.held
+
+    def calls(self) -> Mapping[str, Mapping[str, int]]:
+        return {GPU: {"Allocate": self.allocations, "ListAndWatch": 1}}
+
+
+def admit(name: str, **expect: Any) -> dict[str, Any]:
+    containers = [{"name": "app", "requests": {"cpu": 1, GPU: 1}}]
+    return {"admit": {"name": name, "containers": containers}, "expect": expect or {"admitted": True}}
+
+
+def driven(tmp_path: Path, rig: FakeRig, *steps: dict[str, Any], policy: str = "none", **words: Any) -> list[str]:
+    file = tmp_path / "theme/file.yaml"
+    file.parent.mkdir(exist_ok=True)
+    told: dict[str, Any] = {"name": "n", "why": "w", "source": "s"}
+    told |= {"matrix": {"policy": ["none", "restricted"], "machine": ["m"]}}
+    told |= {"plugins": [{"resource": GPU, "per_numa": 2}], "steps": list(steps), **words}
+    file.write_text(yaml.safe_dump(told))
+    instance = Instance(parse_scenario(file), "m", {"policy": policy})
+    found = drive(instance, MACHINE, sizes_of(MACHINE, False), rig)
+    return [text.removeprefix(f"{file}: ") for text in found]
+
+
+def test_a_story_without_differences(tmp_path: Path) -> None:
+    rig = FakeRig()
+    story = [
+        admit("a"),
+        admit("b"),
+        {"restart": "node"},
+        {"restart": GPU},
+        {"health": {"resource": GPU, "ids": ["gpu-1"], "healthy": False}},
+        {"remove": "a"},
+        {"offline": {"last_of_numa": 1}},
+        {"look": "machine"},
+        {"start": "b"},
+    ]
+    assert driven(tmp_path, rig, *story) == []
+    assert rig.done == [
+        ("admit", "a"),
+        ("admit", "b"),
+        ("restart", "node"),
+        ("restart", GPU),
+        ("health", GPU, ("gpu-1",), False),
+        ("remove", "a"),
+        ("offline", 7),
+    ]
+
+
+def lose(held: Held) -> None:
+    held["a"] = {"app": Given(frozenset(), (), held["a"]["app"].devices)}
+
+
+def vanish(held: Held) -> None:
+    del held["a"]
+
+
+def appear(held: Held) -> None:
+    held["x"] = {}
+
+
+def swap(held: Held) -> None:
+    held["a"], held["b"] = held["b"], held["a"]
+
+
+@pytest.mark.parametrize(
+    ("disturb", "said"),
+    [
+        (lose, "steps[2]: a was given "),
+        (vanish, "steps[2]: the node holds the pods ['b'], admitted were ['a', 'b']"),
+        (appear, "steps[2]: the node holds the pods ['a', 'b', 'x'], admitted were ['a', 'b']"),
+        (swap, "steps[2]: a was given "),
+    ],
+)
+def test_a_pod_keeps_what_it_got(tmp_path: Path, disturb: Callable[[Held], None], said: str) -> None:
+    rig = FakeRig()
+    steps = [admit("a"), admit("b"), {"restart": "node"}]
+    assert driven(tmp_path, rig, *steps) == []
+    rig = FakeRig()
+    # Only once both are there: the third step is the one that goes wrong.
+    rig.disturb = lambda held: disturb(held) if ("restart", "node") in rig.done else None
+    found = driven(tmp_path, rig, *steps)
+    assert found
+    assert found[0].startswith(said), found
+
+
+@pytest.mark.parametrize("thing", ["CPU 1", f"{GPU} gpu-1"])
+def test_nothing_is_given_twice(tmp_path: Path, thing: str) -> None:
+    rig = FakeRig()
+
+    def twice(held: Held) -> None:
+        if "b" in held:
+            first = held["a"]["app"]
+            held["b"]["app"] = Given(first.cpus) if thing.startswith("CPU") else Given(devices=first.devices)
+
+    rig.disturb = twice
+    found = driven(tmp_path, rig, admit("a"), admit("b"))
+    assert f"steps[1]: {thing} belongs to both a and b" in found
+
+
+def test_containers_of_one_pod_may_share(tmp_path: Path) -> None:
+    rig = FakeRig()
+
+    def reuse(held: Held) -> None:
+        held["a"]["init"] = held["a"]["app"]  # an init container's CPUs are its pod's
+
+    rig.disturb = reuse
+    assert driven(tmp_path, rig, admit("a"), {"remove": "nobody"}) == []
+
+
+def test_a_rejected_pod_holds_nothing(tmp_path: Path) -> None:
+    rig = FakeRig()
+    rejected = admit("d", admitted=False, reason="TopologyAffinityError")
+    assert driven(tmp_path, rig, admit("a"), admit("b"), admit("c"), rejected) == []
+    rig = FakeRig()
+    rig.disturb = appear  # holds a pod that nobody admitted
+    assert any("the node holds the pods" in text for text in driven(tmp_path, rig, admit("a")))
+
+
+@pytest.mark.parametrize(("policy", "differs"), [("none", False), ("restricted", True)])
+def test_when_selects_the_instance(tmp_path: Path, policy: str, differs: bool) -> None:
+    step = admit("a")
+    step["expect"] = [
+        {"when": {"policy": "none"}, "admitted": True},
+        {"when": {"policy": ["restricted"]}, "reason": "TopologyAffinityError"},
+    ]
+    found = driven(tmp_path, FakeRig(), step, policy=policy)
+    assert found == (["steps[0]: expected rejection (TopologyAffinityError), was admitted"] if differs else [])
+
+
+@pytest.mark.parametrize(("machine", "differs"), [("m", True), ("other", False)])
+def test_when_selects_the_machine(tmp_path: Path, machine: str, differs: bool) -> None:
+    step = admit("a", when={"machine": machine}, admitted=False)
+    matrix = {"policy": ["none"], "machine": ["m", "other"]}
+    assert bool(driven(tmp_path, FakeRig(), step, matrix=matrix)) is differs
+
+
+def test_calls_are_those_of_the_step(tmp_path: Path) -> None:
+    once = {"calls": {GPU: {"Allocate": 1, "PreStartContainer": 0}}}
+    none = {"calls": {GPU: {"Allocate": 0}}}
+    story = [admit("a", **once), admit("b", **once), {"restart": "node", "expect": none}]
+    assert driven(tmp_path, FakeRig(), *story) == []
+    twice = {"calls": {GPU: {"Allocate": 2}}}
+    (found,) = driven(tmp_path, FakeRig(), admit("a"), admit("b", **twice))
+    assert found.startswith(f"steps[1]: expected 2 x Allocate of {GPU}, were ")
+
+
+def test_after_other_steps_all_pods_are_judged(tmp_path: Path) -> None:
+    expect = {"containers": {"a/app": {"cpus": "1"}, "b/app": {"cpus": "2"}}}
+    assert driven(tmp_path, FakeRig(), admit("a"), admit("b"), {"restart": "node", "expect": expect}) == []
+    wrong = {"containers": {"a/app": {"cpus": "3"}}}
+    assert driven(tmp_path, FakeRig(), admit("a"), {"restart": "node", "expect": wrong}) == [
+        "steps[1]: expected a/app on the CPUs 3, were 1"
+    ]
+
+
+@pytest.mark.parametrize("step", [{"look": "machine"}, {"start": "a"}])
+def test_what_is_seen_wrong_is_told(tmp_path: Path, step: dict[str, Any]) -> None:
+    rig = FakeRig()
+    rig.seen_wrong = ["wrong"]
+    (found,) = driven(tmp_path, rig, admit("a"), step)
+    assert found in ("steps[1]: wrong", "steps[1]: a: wrong")
+
+
+@pytest.mark.parametrize("expect", [{"aligned": "container"}, {"numa": 1}, {"nodes": []}, {"containers": {}}])
+def test_where_a_pod_runs_implies_that_it_does(tmp_path: Path, expect: dict[str, Any]) -> None:
+    rig = FakeRig()
+    for name in ("a", "b", "c"):
+        rig.held[name] = {}
+    found = driven(tmp_path, rig, admit("d", **expect))
+    assert "steps[0]: expected admission, was rejected (TopologyAffinityError: no locality)" in found
+
+
+def test_a_numa_node_without_cpus_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"steps\[0\]\.offline: NUMA node 5 of .* has no CPUs"):
+        driven(tmp_path, FakeRig(), {"offline": {"last_of_numa": 5}})
+
+
+def test_a_container_of_another_name_is_told(tmp_path: Path) -> None:
+    found = driven(tmp_path, FakeRig(), admit("a", containers={"app": {"same_cpus_as": "nobody"}}))
+    assert found == ["steps[0]: expected app on the CPUs of nobody"]
+
+
+MISTAKES = [
+    ({"restart": "example.com/nic"}, "steps[0].restart: no plugin here offers example.com/nic (offered: " + GPU),
+    ({"health": {"resource": "x/y", "ids": ["a"]}}, "steps[0].health: no plugin here offers x/y"),
+    (admit("a", containers={"app": {"nodes": 0}}), "containers.app.nodes: 0 is not a list of NUMA nodes"),
+    (admit("a", containers={"app": {"cpus": "one"}}), "containers.app.cpus: 'one' is not a CPU list"),
+    (admit("a", containers={"app": {"devices": {GPU: "x"}}}), "containers.app.devices: "),
+    (admit("a", calls={GPU: 1}), f"calls.{GPU}: 1 is no mapping"),
+]
+
+
+@pytest.mark.parametrize(("step", "said"), MISTAKES, ids=[said[:30] for _, said in MISTAKES])
+def test_a_mistake_in_a_step_is_told_before_anything_runs(tmp_path: Path, step: dict[str, Any], said: str) -> None:
+    rig = FakeRig()
+    with pytest.raises(UserError) as told:
+        driven(tmp_path, rig, step)
+    assert said in str(told.value)
+    assert rig.done == []
+
+
+def test_a_matrix_of_mappings_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="a matrix holds plain words"):
+        driven(tmp_path, FakeRig(), admit("a"), matrix={"cpuManagerPolicyOptions": [{"full-pcpus-only": "true"}]})

@@ -1,0 +1,101 @@
+"""One scenario becomes many instances, each with its machine and its kubelet; what does not apply says why."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fake_sysfs
+from harness.scenario.instances import Instance, instances, kubelet_configuration, reason_to_skip
+from harness.scenario.model import Needs, Scenario
+from harness.scenario.sizes import sizes_of
+
+# 2 NUMA nodes with CPUs, 8 cores of 2 threads each; 2 MiB pages everywhere, no GPU.
+MACHINE = fake_sysfs.parse_machine("pack:2 [numa(memory=4GiB)] core:8 pu:2")
+SIZES = sizes_of(MACHINE, memory_static=False)
+
+
+def scenario(path: Path = Path("/x/theme/file.yaml"), **words: Any) -> Scenario:
+    given = {"matrix": {}, "kubelet": {}, **words}
+    return Scenario(path, "theme", "n", "w", "s", Needs(), plugins=(), steps=(), **given)
+
+
+def test_every_machine_with_every_value() -> None:
+    matrix = {"policy": ("none", "restricted"), "machine": ("a", "b"), "scope": ("pod",)}
+    assert [one.id for one in instances(scenario(matrix=matrix))] == [
+        "theme/file[a-none-pod]",
+        "theme/file[a-restricted-pod]",
+        "theme/file[b-none-pod]",
+        "theme/file[b-restricted-pod]",
+    ]
+
+
+def test_given_machines_replace_the_scenario_s() -> None:
+    found = list(instances(scenario(matrix={"machine": ("a", "b"), "scope": ("pod", "container")}), ("c",)))
+    assert [(one.machine, one.values) for one in found] == [("c", {"scope": "pod"}), ("c", {"scope": "container"})]
+
+
+def test_a_machine_file_beside_the_scenarios_goes_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "machines").mkdir()
+    (tmp_path / "machines/mine.yaml").write_text("preset: laptop\n")
+    path = tmp_path / "scenarios/theme/file.yaml"
+    assert Instance(scenario(path), "mine", {}).argument == str(tmp_path / "machines/mine.yaml")
+    assert Instance(scenario(path), "laptop", {}).argument == "laptop"
+    assert Instance(scenario(tmp_path / "other/theme/file.yaml"), "mine", {}).argument == "mine"
+
+
+@pytest.mark.parametrize(
+    ("needs", "reason"),
+    [
+        (Needs(numa=2), None),
+        (Needs(numa=3), "needs 3 NUMA nodes with CPUs, {name} has 2"),
+        (Needs(most_numa=2), None),
+        (Needs(most_numa=1), "is for at most 1 NUMA nodes with CPUs, {name} has 2"),
+        (Needs(numa_cpus=14), None),
+        (Needs(numa_cpus=15), "needs 15 free CPUs a NUMA node, {name} has 14"),
+        (Needs(threads=2), None),
+        (Needs(threads=4), "needs 4 threads a core, {name} has cores with 2"),
+        (Needs(hugepages=("1Gi",)), "needs hugepages of 1Gi on every NUMA node with CPUs, {name} has none on some"),
+        (Needs(gpus=1), "needs 1 GPUs in the PCI tree, {name} has 0"),
+    ],
+)
+def test_what_does_not_apply_says_why(needs: Needs, reason: str | None) -> None:
+    assert reason_to_skip(needs, MACHINE, SIZES) == (reason and reason.format(name=MACHINE.name))
+
+
+def test_a_machine_with_gpus_and_hugepages_has_what_is_needed() -> None:
+    dgx = fake_sysfs.parse_machine("dgx-a100")
+    assert reason_to_skip(Needs(gpus=8), dgx, sizes_of(dgx, memory_static=False)) is None
+    assert reason_to_skip(Needs(gpus=9), dgx, sizes_of(dgx, memory_static=False)) is not None
+
+
+def test_the_kubelet_s_configuration() -> None:
+    words = scenario(kubelet={"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}})
+    made = kubelet_configuration(Instance(words, "m", {"policy": "none", "scope": "pod", "x": "y"}), MACHINE, SIZES)
+    assert made == {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "cpuManagerPolicy": "static",
+        "cpuManagerPolicyOptions": {"full-pcpus-only": "true"},
+        "topologyManagerPolicy": "none",
+        "topologyManagerScope": "pod",
+        "x": "y",
+        # the first core of every node; the hwloc string numbers a core's threads one after the other
+        "reservedSystemCPUs": "0,1,16,17",
+    }
+
+
+def test_a_static_memory_manager_gets_reservations_that_add_up() -> None:
+    words = scenario(kubelet={"memoryManagerPolicy": "Static"})
+    made = kubelet_configuration(Instance(words, "m", {}), MACHINE, SIZES)
+    reserved = sum(int(one["limits"]["memory"]) for one in made["reservedMemory"])
+    # The kubelet demands: reserved memory = kube reserved + system reserved + the eviction threshold.
+    assert reserved == int(made["systemReserved"]["memory"]) + int(made["evictionHard"]["memory.available"])
+    assert [one["numaNode"] for one in made["reservedMemory"]] == [0, 1]
+
+
+def test_what_a_scenario_reserves_itself_stays() -> None:
+    words = scenario(kubelet={"memoryManagerPolicy": "Static", "reservedMemory": [], "reservedSystemCPUs": "5"})
+    made = kubelet_configuration(Instance(words, "m", {}), MACHINE, SIZES)
+    assert (made["reservedMemory"], made["reservedSystemCPUs"]) == ([], "5")
+    assert "evictionHard" not in made

@@ -1,0 +1,75 @@
+"""The judge: each expectation holds where it should, and is seen failing where it should not."""
+
+from typing import Any
+
+import pytest
+
+import fake_sysfs
+from harness.scenario.judge import differences
+from harness.scenario.model import Expected
+from harness.scenario.outcome import Given, Outcome
+from harness.scenario.sizes import sizes_of
+
+SIZES = sizes_of(fake_sysfs.parse_machine("pack:2 [numa] core:4 pu:1"), memory_static=False)
+NODE_OF_CPU = {cpu: cpu // 4 for cpu in range(8)}
+
+SPREAD = Given(frozenset({1, 5}), ((0, 1),), {"e/g": {"a": (0,), "b": (1,)}})
+ON_ZERO = Given(frozenset({1, 2}), ((0,),), {"e/g": {"a": (0,), "c": (0,)}})
+ON_ONE = Given(frozenset({6}), (), {})
+REJECTED = Outcome(False, "TopologyAffinityError", "Resources cannot be allocated with Topology locality")
+CALLS = {"e/g": {"Allocate": 1}}
+
+
+def found(expected: Expected, seen: Outcome) -> list[str]:
+    return differences(expected, seen, CALLS, SIZES, NODE_OF_CPU, "steps[0]")
+
+
+def one(given: Given) -> Outcome:
+    return Outcome(True, containers={"c": given})
+
+
+# An expectation, an outcome that meets it, one that does not, and a part of what is said then.
+TABLE: list[tuple[Expected, Outcome, Outcome, str]] = [
+    (Expected(admitted=True), one(ON_ZERO), REJECTED, "expected admission, was rejected (TopologyAffinityError"),
+    (Expected(admitted=False), REJECTED, one(ON_ZERO), "expected rejection"),
+    (Expected(reason="TopologyAffinityError"), REJECTED, Outcome(False, "OutOfcpu"), "expected the reason"),
+    (Expected(message="Topology locality"), REJECTED, Outcome(False, "X", "other"), "expected a message with"),
+    (Expected(aligned="container"), one(ON_ZERO), one(SPREAD), "expected each container on one NUMA node"),
+    (Expected(aligned="no"), one(SPREAD), one(ON_ZERO), "expected a container on several NUMA nodes"),
+    (
+        Expected(aligned="pod"),
+        Outcome(True, containers={"c": ON_ONE, "d": ON_ONE}),
+        Outcome(True, containers={"c": ON_ZERO, "d": ON_ONE}),
+        "expected all containers on the same NUMA node",
+    ),
+    (Expected(numa="numa.count"), one(SPREAD), one(ON_ZERO), "expected c on 2 NUMA nodes"),
+    (Expected(nodes=(1,)), one(ON_ONE), one(ON_ZERO), "expected the NUMA nodes [1], were [0]"),
+    (Expected(containers={"c": {"cpus": "1-2"}}), one(ON_ZERO), one(ON_ONE), "expected c on the CPUs 1-2, were 6"),
+    (Expected(containers={"c": {"cpu_count": 2}}), one(ON_ZERO), one(ON_ONE), "expected 2 CPUs for c, were 1"),
+    (Expected(containers={"c": {"nodes": [0]}}), one(ON_ZERO), one(ON_ONE), "expected c on the NUMA nodes [0]"),
+    (Expected(containers={"c": {"memory_nodes": [0, 1]}}), one(SPREAD), one(ON_ZERO), "expected c's memory on [0, 1]"),
+    (Expected(containers={"d": {}}), Outcome(True, containers={"d": ON_ONE}), one(ON_ONE), "expected a container d"),
+    (Expected(containers={"c": {"devices": {"e/g": 2}}}), one(ON_ZERO), one(ON_ONE), "expected 2 of e/g for c"),
+    (Expected(containers={"c": {"devices": {"e/g": {0: 1, 1: 1}}}}), one(SPREAD), one(ON_ZERO), "by NUMA node"),
+    (Expected(containers={"c": {"devices": {"e/g": ["a", "c"]}}}), one(ON_ZERO), one(SPREAD), "expected ['a', 'c']"),
+    (
+        Expected(containers={"c": {"same_cpus_as": "d"}}),
+        Outcome(True, containers={"c": ON_ONE, "d": ON_ONE}),
+        Outcome(True, containers={"c": ON_ZERO, "d": ON_ONE}),
+        "expected c on the CPUs of d",
+    ),
+]
+
+
+@pytest.mark.parametrize(("expected", "good", "bad", "text"), TABLE, ids=[row[3][:40] for row in TABLE])
+def test_an_expectation_holds_and_fails(expected: Expected, good: Outcome, bad: Outcome, text: str) -> None:
+    assert found(expected, good) == []
+    (told,) = found(expected, bad)
+    assert told.startswith("steps[0]: ")
+    assert text in told
+
+
+@pytest.mark.parametrize(("times", "held"), [(1, True), (2, False)])
+def test_calls(times: int, held: bool) -> None:
+    expected: Any = Expected(calls={"e/g": {"Allocate": times}})
+    assert (found(expected, one(ON_ZERO)) == []) is held

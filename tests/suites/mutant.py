@@ -1,0 +1,90 @@
+"""A warm process whose node decides by a false rule: what it forks is the node under test, with one rule flipped.
+
+python -m tests.suites.mutant NAME SOCKET
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from harness.providers.devices import DeviceManager
+from harness.scenario import warm
+from harness.topology import merge, policies, scopes
+from harness.topology.bitmask import NodeMask
+from harness.topology.hints import HintFamily, TopologyHint
+from harness.topology.manager import Manager
+from harness.topology.policies import Decision
+
+
+def _with_admission(policy: str, admits: Callable[[Decision], bool]) -> Callable[[Any], Any]:
+    """The table of policies, in which one admits by another rule."""
+
+    def flipped(table: Any) -> Any:
+        rule = table["current"][policy]
+
+        def decide(*asked: Any) -> Decision:
+            decision: Decision = rule(*asked)
+            return replace(decision, admit=admits(decision))
+
+        return {**table, "current": {**table["current"], policy: decide}}
+
+    return flipped
+
+
+def _with_rule_of(policy: str, other: str) -> Callable[[Any], Any]:
+    """The table of policies, in which one does what another should."""
+    return lambda table: {**table, "current": {**table["current"], policy: table["current"][other]}}
+
+
+def _taking_none_for_best_effort(init: Any) -> Any:
+    def made(manager: Manager, numa: Any, policy: str, *others: Any) -> None:
+        init(manager, numa, "best-effort" if policy == "none" else policy, *others)
+
+    return made
+
+
+def _all_preferred(filter_hints: Any) -> Any:
+    def filtered(providers: Any) -> list[Any]:
+        return [
+            hints if isinstance(hints, HintFamily) else [TopologyHint(hint.affinity, True) for hint in hints]
+            for hints in filter_hints(providers)
+        ]
+
+    return filtered
+
+
+def _joined(_reachable: Any) -> Any:
+    """Every OR of a mask of each resource, where every AND should be."""
+
+    def reachable(resources: Sequence[Iterable[NodeMask]], _all_nodes: NodeMask) -> set[NodeMask]:
+        found = {NodeMask(0)}
+        for masks in resources:
+            found = {NodeMask(one | mask) for one in found for mask in masks}
+        return found
+
+    return reachable
+
+
+# name -> (where the rule stands, its name there, from the rule to a false one)
+MUTATIONS: dict[str, tuple[object, str, Callable[[Any], Any]]] = {
+    "restricted-admits-always": (policies, "POLICIES", _with_admission("restricted", lambda _: True)),
+    "single-numa-node-admits-always": (policies, "POLICIES", _with_admission("single-numa-node", lambda _: True)),
+    "best-effort-refuses": (policies, "POLICIES", _with_admission("best-effort", lambda made: made.hint.preferred)),
+    "none-aligns": (Manager, "__init__", _taking_none_for_best_effort),
+    "single-numa-node-is-restricted": (policies, "POLICIES", _with_rule_of("single-numa-node", "restricted")),
+    "preferred-is-ignored": (policies, "filter_hints", _all_preferred),
+    "or-for-and": (merge, "reachable", _joined),
+    "pod-scope-is-ignored": (scopes, "SCOPES", lambda table: {**table, "pod": table["container"]}),
+    "container-scope-is-ignored": (scopes, "SCOPES", lambda table: {**table, "container": table["pod"]}),
+    "preferred-allocation-is-ignored": (DeviceManager, "_ask", lambda _: lambda *_asked: ()),
+}
+UNCHANGED = "unchanged"
+
+
+if __name__ == "__main__":
+    _, name, path = sys.argv
+    if name != UNCHANGED:
+        place, attribute, flip = MUTATIONS[name]
+        setattr(place, attribute, flip(getattr(place, attribute)))
+    warm.serve(path)

@@ -1,0 +1,57 @@
+"""The suites notice when a rule of the node under test is false: every rule flipped is caught by a scenario."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from harness.commands.run import shipped_scenarios
+from harness.scenario.bench import Bench
+from harness.scenario.instances import Instance, instances
+from harness.scenario.parse import parse_scenario
+from tests.places import short_directory
+from tests.suites.mutant import MUTATIONS, UNCHANGED
+
+# mutation -> an instance that must catch it
+CATCHES = {
+    "restricted-admits-always": "multi_numa/more-than-free[xeon-2s-restricted-container]",
+    "single-numa-node-admits-always": "multi_numa/more-than-free[xeon-2s-single-numa-node-pod]",
+    "best-effort-refuses": "multi_numa/more-than-free[xeon-2s-best-effort-container]",
+    "none-aligns": "documentation/example-guaranteed[xeon-2s-none-container]",
+    "single-numa-node-is-restricted": "multi_numa/more-than-a-node[xeon-2s-single-numa-node-container]",
+    "preferred-is-ignored": "multi_numa/more-than-free[xeon-2s-restricted-pod]",
+    "or-for-and": "multi_numa/memory-without-cpus[xeon-2s-pmem-best-effort-container]",
+    "pod-scope-is-ignored": "multi_numa/scopes-differ[xeon-2s-restricted-pod]",
+    "container-scope-is-ignored": "multi_numa/scopes-differ[xeon-2s-restricted-container]",
+    "preferred-allocation-is-ignored": "preferred_allocation/only-preferred[dgx1-v100-none]",
+}
+
+
+def found(instance_id: str) -> Instance:
+    scenario = parse_scenario(shipped_scenarios() / f"{instance_id.partition('[')[0]}.yaml")
+    return next(instance for instance in instances(scenario) if instance.id == instance_id)
+
+
+@contextmanager
+def bench_with(mutation: str) -> Iterator[Bench]:
+    with (
+        short_directory() as place,
+        Bench("process", place, "w", warm=("-m", "tests.suites.mutant", mutation)) as bench,
+    ):
+        yield bench
+
+
+def test_every_mutation_has_its_scenario() -> None:
+    assert CATCHES.keys() == MUTATIONS.keys()
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS)
+def test_a_false_rule_is_caught(mutation: str) -> None:
+    with bench_with(mutation) as bench:
+        assert bench.run(found(CATCHES[mutation])) != []
+
+
+def test_the_right_rules_are_not_blamed() -> None:
+    with bench_with(UNCHANGED) as bench:
+        blamed = {one: bench.run(found(one)) for one in sorted(set(CATCHES.values()))}
+    assert blamed == {one: [] for one in blamed}
