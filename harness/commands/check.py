@@ -1,0 +1,197 @@
+"""`numaproof check`: whether a device plugin does what the kubelet requires of it."""
+
+import argparse
+import random
+import shlex
+import sys
+from collections.abc import Callable, Collection
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+
+import fake_sysfs
+from harness.conformance.catalogue import Check
+from harness.conformance.check_file import OPTIONS_FILE, add_file_options
+from harness.conformance.machine_facts import facts_of
+from harness.conformance.report_files import as_yaml, junit
+from harness.conformance.report_html import html
+from harness.conformance.report_terminal import show
+from harness.conformance.run import NotStartedError, Report, Settings, check_command, check_directory, check_socket
+from harness.conformance.selection import parse_features, read_known_failures, select
+from harness.conformance.stage import Flips, Pace
+from harness.conformance.subject import CommandSubject
+from harness.conformance.surroundings import parse_bind, parse_device_node, parse_environment, runtime_for
+from harness.conformance.verdicts import ERROR, FAIL, PASS, WARN
+from harness.errors import UserError
+from harness.runtimes.places import remove_stale, run_directory
+
+CONFORMANT, NOT_CONFORMANT, NOT_STARTED = 0, 1, 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("subject", nargs="*", metavar="-- CMD ARG", help="the plugin's command; it is started by us")
+    where = parser.add_argument_group("the subject")
+    where.add_argument("--image", help="the plugin is in this image (with docker)")
+    where.add_argument("--dir", type=Path, help="the plugin runs already, and registers in this directory")
+    where.add_argument("--socket", type=Path, help="the plugin runs already, and this is its socket")
+    where.add_argument("--runtime", choices=("auto", "namespace", "process", "docker"), help="where it runs (auto)")
+    where.add_argument("--machine", help="the machine that it sees: a preset, a file, ... (default: this host's own)")
+    where.add_argument("--supervise", action="store_true", default=None, help="restart it when it exits")
+    where.add_argument("--bind", action="append", metavar="SOURCE:TARGET[:ro]", help="show it a file or directory")
+    where.add_argument("--env", action="append", metavar="NAME=VALUE", help="set a variable for it")
+    where.add_argument("--device", action="append", metavar="SOURCE[:TARGET]", help="show it a device node")
+    where.add_argument("--host-network", action="store_true", default=None, help="leave it in the host's network")
+    where.add_argument("--unhealthy", metavar="CMD", help="a shell command that makes one of its devices unhealthy")
+    where.add_argument("--healthy", metavar="CMD", help="a shell command that makes it healthy again")
+    where.add_argument("--remove-file", metavar="PATH", help="removing this file makes a device unhealthy")
+    what = parser.add_argument_group("the checks")
+    what.add_argument("--level", choices=("must", "should", "may"), help="check up to this level (may: all)")
+    what.add_argument("--strict", action="store_true", default=None, help="a violated SHOULD fails the run")
+    what.add_argument("--only", action="append", metavar="ID", help="check this id or glob (dp/list/*) only")
+    what.add_argument("--exclude", action="append", metavar="ID", help="do not check this id or glob")
+    what.add_argument("--features", metavar="NAME,...", help="take these features as offered, whatever it says")
+    what.add_argument("--known-failures", type=Path, metavar="FILE", help="ids that must still fail, one a line")
+    what.add_argument("--dry-run", action="store_true", help="list the checks, and end")
+    what.add_argument("--timeout", type=float, metavar="SECONDS", help="for what the plugin has to do (30)")
+    what.add_argument("--start-timeout", type=float, metavar="SECONDS", help="from start to registration (60)")
+    what.add_argument("--one-by-one", action="store_true", default=None, help="never run two instances of it at once")
+    what.add_argument("--seed", type=int, help="for the random requests (default: any, and told)")
+    what.add_argument("--repeat", type=int, metavar="N", help="run so often; each run must be good")
+    out = parser.add_argument_group("reports")
+    out.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit's XML")
+    out.add_argument("--yaml", type=Path, metavar="FILE", help="write YAML")
+    out.add_argument("--html", type=Path, metavar="FILE", help="write one HTML file, with the exchange of each check")
+    parser.add_argument("--config", type=Path, help=f"a file of options (default: {OPTIONS_FILE}, if it is there)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check the subject; 0: conformant, 1: not, 3: it could not be started."""
+    add_file_options(args)
+    checks = select(args.level or "may", args.only or (), args.exclude or ())
+    if args.dry_run:
+        for check in checks:
+            print(f"{check.id:15} {check.level.value:7} {check.title}")
+        return CONFORMANT
+    known = read_known_failures(args.known_failures) if args.known_failures else frozenset()
+    if args.repeat is not None and args.repeat < 1:
+        raise UserError(f"--repeat {args.repeat}: give at least 1")
+    for place in (args.junit, args.yaml, args.html):
+        if place is not None and not place.absolute().parent.is_dir():
+            raise UserError(f"{place}: its directory does not exist; make it first")
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    code = CONFORMANT
+    with ExitStack() as ending:
+        start = _prepared(args, checks, ending)
+        for number in range(args.repeat or 1):
+            try:
+                report = start(number)
+            except NotStartedError as error:
+                print(f"numaproof: the subject could not be started: {error}", file=sys.stderr)
+                return NOT_STARTED
+            show(report, console, known)
+            _write(args, report, known)
+            code = _judge(report, known, console)
+            if code != CONFORMANT:
+                break
+    return code
+
+
+def _say(line: str) -> None:
+    """One write a line, because several sessions talk."""
+    sys.stderr.write(line)
+    sys.stderr.flush()
+
+
+def _prepared(args: argparse.Namespace, checks: tuple[Check, ...], ending: ExitStack) -> Callable[[int], Report]:
+    """What makes the run of a number, with everything that the runs share; each has a seed of its own."""
+    given = [name for name in ("subject", "image", "dir", "socket") if getattr(args, name)]
+    if given not in (["subject"], ["image"], ["subject", "image"], ["dir"], ["socket"]):
+        raise UserError("name one subject: -- CMD ARG..., --image IMAGE, --dir DIR or --socket PATH")
+    tree = None
+    if args.machine and args.machine != "host":
+        machine = fake_sysfs.parse_machine(args.machine)
+        tree = ending.enter_context(run_directory("machine")) / "tree"
+        fake_sysfs.write(fake_sysfs.files(machine), tree)
+    settings = Settings(
+        checks=checks,
+        pace=_pace(args),
+        flips=_flips(args),
+        features=parse_features(args.features),
+        facts=facts_of(args.machine or "host"),
+        supervise=bool(args.supervise),
+        strict=bool(args.strict),
+        side_by_side=not args.one_by_one and not args.host_network,
+        seed=random.SystemRandom().randrange(1_000_000) if args.seed is None else args.seed,
+        progress=lambda line: _say(f"{line}\n"),
+    )
+
+    def seeded(number: int) -> Settings:
+        return replace(settings, seed=settings.seed + number)
+
+    if args.dir:
+        if not args.dir.is_dir():
+            raise UserError(f"--dir {args.dir}: no such directory; give the one in which the plugin registers")
+        return lambda number: check_directory(args.dir, seeded(number))
+    if args.socket:
+        if not args.socket.is_socket():
+            raise UserError(f"--socket {args.socket}: no socket is there; is the plugin running?")
+        return lambda number: check_socket(args.socket, seeded(number))
+    remove_stale()
+    runtime, own_command = runtime_for(args.runtime or "auto", args.image, ending)
+    subject = CommandSubject(
+        command=tuple(args.subject) or own_command,
+        runtime=runtime,
+        machine=tree,
+        binds=tuple(parse_bind(text) for text in args.bind or ()),
+        environment=dict(parse_environment(text) for text in args.env or ()),
+        devices=tuple(parse_device_node(text) for text in args.device or ()),
+        own_network=not args.host_network,
+    )
+    return lambda number: check_command(subject, seeded(number))
+
+
+def _pace(args: argparse.Namespace) -> Pace:
+    usual = Pace()
+    for name in ("timeout", "start_timeout"):
+        value = getattr(args, name)
+        if value is not None and value <= 0:
+            raise UserError(f"--{name.replace('_', '-')} {value:g}: give a number of seconds above 0")
+    return Pace(start=args.start_timeout or usual.start, timeout=args.timeout or usual.timeout)
+
+
+def _flips(args: argparse.Namespace) -> Flips | None:
+    if args.remove_file:
+        file, away = shlex.quote(args.remove_file), shlex.quote(f"{args.remove_file}.numaproof")
+        return Flips(f"mv {file} {away}", f"mv {away} {file}")
+    if bool(args.unhealthy) != bool(args.healthy):
+        raise UserError("--unhealthy and --healthy: give both, or neither")
+    return Flips(args.unhealthy, args.healthy) if args.unhealthy else None
+
+
+def _write(args: argparse.Namespace, report: Report, known: Collection[str]) -> None:
+    for place, made in ((args.junit, junit), (args.yaml, as_yaml), (args.html, html)):
+        if place is not None:
+            try:
+                place.write_text(made(report, known))
+            except OSError as error:
+                raise UserError(f"{place}: cannot be written: {error.strerror}") from error
+
+
+def _judge(report: Report, known: Collection[str], console: Console) -> int:
+    """The exit code: every failure counts that was not known, and every known one that is gone."""
+    verdicts = {result.check.id: result.verdict for result in report.results}
+    healed = [check for check in sorted(known) if verdicts.get(check) == PASS]
+    for check in healed:
+        console.print(f"{check} is among the known failures, and does not fail any more: take it off the list")
+    failed = [check for check, verdict in verdicts.items() if verdict in {FAIL, ERROR} and check not in known]
+    if not any(verdict in {PASS, FAIL, WARN} for verdict in verdicts.values()):
+        console.print("not conformant: nothing was checked")
+        return NOT_CONFORMANT
+    if failed or healed:
+        console.print(f"not conformant: {', '.join([*failed, *healed])}")
+        return NOT_CONFORMANT
+    console.print("conformant")
+    return CONFORMANT

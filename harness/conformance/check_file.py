@@ -1,0 +1,87 @@
+"""The file in which a repository keeps its options for `numaproof check`."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from harness.errors import UserError
+
+OPTIONS_FILE = "numaproof.yaml"
+_SECTION = "check"
+# Option -> what it holds. A list adds to what the command line says; anything else is overridden by it.
+_KINDS: dict[str, type] = {
+    "command": list,
+    "image": str,
+    "runtime": str,
+    "machine": str,
+    "supervise": bool,
+    "bind": list,
+    "env": list,
+    "device": list,
+    "host-network": bool,
+    "unhealthy": str,
+    "healthy": str,
+    "remove-file": str,
+    "level": str,
+    "strict": bool,
+    "exclude": list,
+    "features": str,
+    "known-failures": str,
+    "timeout": float,
+    "start-timeout": float,
+    "one-by-one": bool,
+}
+_CHOICES = {"runtime": ("auto", "namespace", "process", "docker"), "level": ("must", "should", "may")}
+
+
+def add_file_options(args: argparse.Namespace) -> None:
+    """Take from the file what the command line leaves open; relative paths in it start at the file."""
+    place = args.config or Path(OPTIONS_FILE)
+    if args.config is None and not place.is_file():
+        return
+    # A subject on the command line, of whatever kind, replaces the file's.
+    has_subject = bool(args.subject or args.image or args.dir or args.socket)
+    for key, value in _read(place).items():
+        name = "subject" if key == "command" else key.replace("-", "_")
+        given = getattr(args, name)
+        if key == "known-failures" and given is None:
+            args.known_failures = place.parent / value
+        elif key in {"command", "image"}:
+            if not has_subject:
+                setattr(args, name, value)
+        elif isinstance(value, list):
+            setattr(args, name, [*value, *(given or ())])
+        elif given is None:
+            setattr(args, name, value)
+
+
+def _read(place: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(place.read_text())
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise UserError(f"{place}: cannot be read: {reason}") from error
+    if not isinstance(content, dict) or not isinstance(content.get(_SECTION), dict) or set(content) != {_SECTION}:
+        raise UserError(f"{place}: not of the form `{_SECTION}: {{option: value, ...}}`")
+    options = content[_SECTION]
+    for key, value in options.items():
+        if key not in _KINDS:
+            raise UserError(f"{place}: {_SECTION}.{key}: no such option; known: {', '.join(_KINDS)}")
+        _check(f"{place}: {_SECTION}.{key}", key, value)
+    return {key: value if isinstance(value, list) else _KINDS[key](value) for key, value in options.items()}
+
+
+def _check(where: str, key: str, value: Any) -> None:
+    kind = _KINDS[key]
+    if kind is list:
+        if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+            raise UserError(f"{where}: {value!r} is not a list of words; quote numbers")
+    elif kind is float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise UserError(f"{where}: {value!r} is not a number")
+    elif not isinstance(value, kind):
+        raise UserError(f"{where}: {value!r} is not {'true or false' if kind is bool else 'a word'}")
+    if key in _CHOICES and value not in _CHOICES[key]:
+        raise UserError(f"{where}: {value!r} is unknown; known: {', '.join(_CHOICES[key])}")

@@ -1,0 +1,282 @@
+"""Judgements about Allocate, GetPreferredAllocation and PreStartContainer."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from harness.api import deviceplugin_v1beta1_pb2 as api
+from harness.conformance.exchange import Called, Exchange, Happened
+from harness.conformance.outcome import Facts, Outcome, skipped, verdict_of
+
+FAST_SECONDS = 1.0
+_VALID = ("single", "ordered", "all", "batch", "mixed sizes")
+_NO_DEVICE = "it lists no healthy device"
+_CDI_NAME = re.compile(
+    r"[A-Za-z]([A-Za-z0-9_.-]*[A-Za-z0-9])?/[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?=[A-Za-z0-9]([A-Za-z0-9_.:-]*[A-Za-z0-9])?"
+)
+# Names that images, pods or the kubelet set themselves.
+_COMMON_NAMES = {
+    "PATH", "HOME", "HOSTNAME", "USER", "SHELL", "LANG", "LC_ALL", "TERM", "TZ", "PWD",
+    "LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
+}  # fmt: skip
+
+Item = tuple[str, ...]
+
+
+def _items(response: api.ContainerAllocateResponse) -> Counter[Item]:
+    """A response as a bag of its parts: their order says nothing."""
+    bag: Counter[Item] = Counter()
+    bag.update(("environment", name, value) for name, value in response.envs.items())
+    bag.update(("annotation", name, value) for name, value in response.annotations.items())
+    bag.update(("mount", m.container_path, m.host_path, str(m.read_only)) for m in response.mounts)
+    bag.update(("device", d.container_path, d.host_path, d.permissions) for d in response.devices)
+    bag.update(("CDI device", cdi.name) for cdi in response.cdi_devices)
+    return bag
+
+
+def _answered(
+    exchange: Exchange, *probes: str
+) -> Iterator[tuple[Called, list[list[str]], list[api.ContainerAllocateResponse]]]:
+    for call in exchange.calls("Allocate", *probes):
+        if isinstance(call.request, api.AllocateRequest) and isinstance(call.response, api.AllocateResponse):
+            batches = [list(container.devices_ids) for container in call.request.container_requests]
+            yield call, batches, list(call.response.container_responses)
+
+
+def has_response(exchange: Exchange, _facts: Facts) -> Outcome:
+    """allocate/1."""
+    calls = exchange.calls("Allocate", *_VALID)
+    if not calls:
+        return skipped(_NO_DEVICE)
+    wrong = [f"{_asked(call)}: {call.code}: {call.details}" for call in calls if call.code != "OK"]
+    wrong += [
+        f"{_asked(call)}: no container response" for call, _, answers in _answered(exchange, *_VALID) if not answers
+    ]
+    return verdict_of(wrong, f"{len(calls)} allocations succeeded")
+
+
+def _asked(call: Called) -> str:
+    assert isinstance(call.request, api.AllocateRequest)
+    return " + ".join(f"[{', '.join(c.devices_ids)}]" for c in call.request.container_requests)
+
+
+def as_many(exchange: Exchange, _facts: Facts) -> Outcome:
+    """allocate/2."""
+    alone: dict[tuple[str, tuple[str, ...]], list[Counter[Item]]] = {}
+    for call, batches, answers in _answered(exchange, "single", "ordered"):
+        if len(batches) == 1 and len(answers) == 1:
+            alone.setdefault((call.resource, tuple(batches[0])), []).append(_items(answers[0]))
+    wrong, compared = [], 0
+    for call, batches, answers in _answered(exchange, "batch", "mixed sizes", "same twice"):
+        if not answers:
+            continue  # told by the check before
+        compared += 1
+        if len(answers) != len(batches):
+            wrong.append(f"{_asked(call)}: {len(batches)} requests, {len(answers)} responses")
+            continue
+        if call.probe == "same twice":
+            continue  # what the second of them gets is the plugin's to decide
+        for ids, answer in zip(batches, answers, strict=True):
+            wrong += [
+                f"{_asked(call)}: for [{', '.join(ids)}] {problem}"
+                for problem in _unlike(_items(answer), alone.get((call.resource, tuple(ids)), []))
+            ]
+    return verdict_of(wrong, "batches equal separate calls") if compared else skipped("it has no two healthy devices")
+
+
+def _unlike(batch: Counter[Item], separate: list[Counter[Item]]) -> Iterator[str]:
+    """How an answer in a batch differs from the answers to separate calls; what differs among those says nothing."""
+    if not separate:
+        return
+    steady = separate[0]
+    for other in separate[1:]:
+        steady = steady & other
+    if missing := steady - batch:
+        yield f"the batch lacks {_words(missing)}"
+    if all(other == separate[0] for other in separate) and (extra := batch - separate[0]):
+        yield f"the batch has {_words(extra)} that a separate call has not"
+
+
+def _words(items: Counter[Item]) -> str:
+    return ", ".join(" ".join(item[:3]) for item in list(items)[:3])
+
+
+def invalid_ids(exchange: Exchange, _facts: Facts) -> Outcome:
+    """allocate/3."""
+    calls = exchange.calls("Allocate", "unknown", "mixed", "empty")
+    if not calls:
+        return skipped("the session did not come so far")
+    wrong = [f"{call.probe} ids {_asked(call)} are allocated" for call in calls if call.code == "OK"]
+    for event in exchange.of(Happened, "calls"):
+        if event.what == "subject exited":
+            before = [c for c in exchange.calls("Allocate") if c.time <= event.time]
+            if before and before[-1] in calls and event.time - before[-1].time - before[-1].seconds < 10:
+                wrong.append(
+                    f"{before[-1].probe} ids {_asked(before[-1])}: the subject exited with the code {event.value}"
+                )
+    wrong += [
+        f"{c.probe} ids {_asked(c)}: no answer in {c.seconds:.0f} s" for c in calls if c.code == "DEADLINE_EXCEEDED"
+    ]
+    return verdict_of(wrong, "all are refused")
+
+
+def steady(exchange: Exchange, _facts: Facts) -> Outcome:
+    """allocate/4."""
+    first: dict[tuple[str, tuple[str, ...]], tuple[str, Counter[Item]]] = {}
+    wrong, compared = [], 0
+    for call, batches, answers in _answered(exchange, "single", "ordered"):
+        if len(batches) != 1 or len(answers) != 1:
+            continue
+        key = (call.resource, tuple(sorted(batches[0])))
+        items = _items(answers[0])
+        if key not in first:
+            first[key] = (_asked(call), items)
+            continue
+        compared += 1
+        before, seen = first[key]
+        if items != seen:
+            wrong.append(
+                f"{before} has {_words(seen - items) or 'less'}, {_asked(call)} has {_words(items - seen) or 'less'}"
+            )
+    return verdict_of(wrong, f"{compared} repetitions agree") if compared else skipped(_NO_DEVICE)
+
+
+def distinct_paths(exchange: Exchange, _facts: Facts) -> Outcome:
+    """allocate/5."""
+    wrong, owners = [], dict[tuple[str, str], str]()
+    answered = False
+    for call, _batches, answers in _answered(exchange, *_VALID):
+        for answer in answers:
+            answered = True
+            for kind, paths in (
+                ("device specs", [spec.container_path for spec in answer.devices]),
+                ("mounts", [mount.container_path for mount in answer.mounts]),
+            ):
+                wrong += [
+                    f"{_asked(call)}: {count} {kind} at {path}" for path, count in Counter(paths).items() if count > 1
+                ]
+                for path in paths:
+                    owner = owners.setdefault((kind, path), call.resource)
+                    if owner != call.resource:
+                        wrong.append(f"{owner} and {call.resource} both have {kind} at {path}")
+    return verdict_of(wrong, "every container path is used once") if answered else skipped(_NO_DEVICE)
+
+
+def well_formed(exchange: Exchange, _facts: Facts) -> Outcome:
+    """allocate/6."""
+    wrong, answered = [], False
+    for call, _batches, answers in _answered(exchange, *_VALID):
+        for answer in answers:
+            answered = True
+            wrong += [f"{_asked(call)}: {problem}" for problem in _malformed(answer)]
+    return verdict_of(wrong, "paths, permissions and names are well-formed") if answered else skipped(_NO_DEVICE)
+
+
+def _malformed(answer: api.ContainerAllocateResponse) -> Iterator[str]:
+    paths = [("container", mount.container_path) for mount in answer.mounts]
+    paths += [("host", mount.host_path) for mount in answer.mounts]
+    paths += [("container", spec.container_path) for spec in answer.devices]
+    paths += [("host", spec.host_path) for spec in answer.devices]
+    for side, path in paths:
+        if not path.startswith("/"):
+            yield f"the {side} path {path!r} is not absolute"
+    for spec in answer.devices:
+        if set(spec.permissions) - set("rwm"):
+            yield f"the permissions {spec.permissions!r} of {spec.container_path}"
+    for cdi in answer.cdi_devices:
+        if not _CDI_NAME.fullmatch(cdi.name):
+            yield f"the CDI name {cdi.name!r} is not qualified"
+
+
+def environment_names(exchange: Exchange, _facts: Facts) -> Outcome:
+    """allocate/7."""
+    wrong, owners = [], dict[str, str]()
+    answered = False
+    for call, _batches, answers in _answered(exchange, *_VALID):
+        for name in {name for answer in answers for name in answer.envs}:
+            answered = True
+            owner = owners.setdefault(name, call.resource)
+            if owner != call.resource:
+                wrong.append(f"{owner} and {call.resource} both set {name}")
+            if name in _COMMON_NAMES or name.startswith("KUBERNETES_"):
+                wrong.append(f"{call.resource} sets {name}")
+    return verdict_of(wrong, ", ".join(sorted(owners))) if answered else skipped("it sets no environment variables")
+
+
+def fast(exchange: Exchange, _facts: Facts) -> Outcome:
+    """allocate/8."""
+    wrong, seen = [], []
+    for name, probes in (("Allocate", _VALID), ("GetPreferredAllocation", ("valid", "edge"))):
+        times = [call.seconds for call in exchange.calls(name, *probes) if call.code in {"OK", "DEADLINE_EXCEEDED"}]
+        if times:
+            # The quickest of many: a busy machine delays some answers, a slow plugin all.
+            seen.append(f"{name}: {min(times):.3f} s")
+            if min(times) > FAST_SECONDS:
+                wrong.append(f"{name} takes at least {min(times):.1f} s")
+    return verdict_of(wrong, ", ".join(seen)) if seen else skipped(_NO_DEVICE)
+
+
+def _preferences(
+    exchange: Exchange, *probes: str
+) -> Iterator[tuple[Called, api.ContainerPreferredAllocationRequest, list[str] | None]]:
+    for call in exchange.calls("GetPreferredAllocation", *probes):
+        assert isinstance(call.request, api.PreferredAllocationRequest)
+        answer: list[str] | None = None
+        if isinstance(call.response, api.PreferredAllocationResponse):
+            answers = call.response.container_responses
+            answer = list(answers[0].deviceIDs) if answers else []
+        yield call, call.request.container_requests[0], answer
+
+
+def valid_preferences(exchange: Exchange, _facts: Facts) -> Outcome:
+    """preferred/1."""
+    wrong, judged = [], 0
+    for call, asked, answer in _preferences(exchange):
+        judged += 1
+        wish = f"{asked.allocation_size} of {len(asked.available_deviceIDs)} with {list(asked.must_include_deviceIDs)}"
+        if answer is None:
+            wrong.append(f"{wish}: {call.code}: {call.details}")
+        elif answer:
+            wrong += [f"{wish}: {problem}" for problem in _invalid(asked, answer)]
+    return verdict_of(wrong, f"{judged} requests were answered") if judged else skipped(_NO_DEVICE)
+
+
+def _invalid(asked: api.ContainerPreferredAllocationRequest, answer: list[str]) -> Iterator[str]:
+    if outside := set(answer) - set(asked.available_deviceIDs):
+        yield f"{sorted(outside)[0]!r} is not available"
+    if missing := set(asked.must_include_deviceIDs) - set(answer):
+        yield f"{sorted(missing)[0]!r} must be included, and is not"
+    if len(set(answer)) < len(answer):
+        yield "an id is repeated"
+    if len(answer) != asked.allocation_size:
+        yield f"{len(answer)} ids are answered"
+
+
+def steady_preferences(exchange: Exchange, _facts: Facts) -> Outcome:
+    """preferred/2."""
+    wrong, judged = [], 0
+    before: dict[str, list[str]] = {}
+    for call, asked, answer in _preferences(exchange):
+        if answer is None:
+            continue
+        judged += 1
+        key = f"{call.resource} {asked}"
+        said = before.setdefault(key, answer)
+        if sorted(said) != sorted(answer):
+            wrong.append(f"{asked.allocation_size} of {len(asked.available_deviceIDs)}: {said}, then {answer}")
+        if call.probe == "edge" and not answer:
+            wrong.append(
+                f"{asked.allocation_size} of {len(asked.available_deviceIDs)}: nothing, where one answer is possible"
+            )
+    return (
+        verdict_of(wrong, f"{judged} answers agree")
+        if judged
+        else skipped("it answered nothing that could be compared")
+    )
+
+
+def pre_start(exchange: Exchange, _facts: Facts) -> Outcome:
+    """prestart/1."""
+    calls = exchange.calls("PreStartContainer", "valid")
+    wrong = [f"{call.code} after {call.seconds:.1f} s: {call.details}" for call in calls if call.code != "OK"]
+    return verdict_of(wrong, "it answers in time") if calls else skipped(_NO_DEVICE)

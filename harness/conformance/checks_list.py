@@ -1,0 +1,233 @@
+"""Judgements about lists, their streams and health."""
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from harness.api import deviceplugin_v1beta1_pb2 as api
+from harness.conformance.exchange import Ended, Exchange, Happened, Listed, Opened, Registered
+from harness.conformance.outcome import Facts, Outcome, failed, passed, skipped, verdict_of
+
+PROMPT_SECONDS = 10
+MOST_BYTES = 4 * 1024 * 1024
+_PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", re.IGNORECASE)
+
+
+def _lists(exchange: Exchange) -> Iterator[tuple[str, api.ListAndWatchResponse]]:
+    """Every different list once: the same one comes on many streams, and may be long."""
+    seen = set()
+    for event in exchange.of(Listed):
+        key = (event.resource, event.response.SerializeToString(deterministic=True))
+        if key not in seen:
+            seen.add(key)
+            yield event.resource, event.response
+
+
+def _devices(exchange: Exchange) -> Iterator[tuple[str, api.Device]]:
+    for resource, response in _lists(exchange):
+        for device in response.devices:
+            yield resource, device
+
+
+def _streams(exchange: Exchange) -> Iterator[tuple[Opened, tuple[Listed, ...], Ended | None]]:
+    ends = {event.stream: event for event in exchange.of(Ended)}
+    lists: dict[int, list[Listed]] = {}
+    for event in exchange.of(Listed):
+        lists.setdefault(event.stream, []).append(event)
+    for opened in exchange.of(Opened):
+        yield opened, tuple(lists.get(opened.stream, ())), ends.get(opened.stream)
+
+
+def full_and_prompt(exchange: Exchange, _facts: Facts) -> Outcome:
+    """list/1."""
+    wrong = []
+    slowest = 0.0
+    for opened, lists, end in _streams(exchange):
+        if opened.probe != "registered":
+            continue
+        if lists:
+            slowest = max(slowest, lists[0].time - opened.time)
+        elif end is not None and _comes_again(exchange, end):
+            continue  # it began anew before the list was sent
+        elif end is None or not end.expected or end.time - opened.time > PROMPT_SECONDS:
+            how = f"the stream ended with {end.code} {end.details}" if end and not end.expected else "nothing came"
+            wrong.append(f"{opened.resource}: no list: {how}")
+        wrong += [f"{opened.resource}: {problem}" for problem in _partial(lists)]
+    if slowest > PROMPT_SECONDS:
+        wrong.append(f"the first list came after {slowest:.1f} s")
+    return verdict_of(wrong, f"the slowest first list took {slowest:.2f} s")
+
+
+def _partial(lists: tuple[Listed, ...]) -> Iterator[str]:
+    """A message that tells of changed devices only, and leaves all others out."""
+    for earlier, later in itertools.pairwise(lists):
+        before = {device.ID: device.health for device in earlier.response.devices}
+        now = {device.ID: device.health for device in later.response.devices}
+        if now and now.keys() < before.keys() and all(before[device] != health for device, health in now.items()):
+            yield f"a message has {len(now)} changed of {len(before)} devices, and not the others"
+
+
+def unique_ids(exchange: Exchange, _facts: Facts) -> Outcome:
+    """list/2."""
+    wrong = []
+    for resource, response in _lists(exchange):
+        ids = Counter(device.ID for device in response.devices)
+        wrong += [f"{resource}: {device!r} is listed {times} times" for device, times in ids.items() if times > 1]
+    return verdict_of(wrong, "no id is listed twice")
+
+
+def health_words(exchange: Exchange, _facts: Facts) -> Outcome:
+    """list/3."""
+    wrong = [
+        f"{resource}: {device.ID!r} has the health {device.health!r}"
+        for resource, device in _devices(exchange)
+        if device.health not in {"Healthy", "Unhealthy"}
+    ]
+    return verdict_of(wrong, "Healthy and Unhealthy only")
+
+
+def id_lengths(exchange: Exchange, _facts: Facts) -> Outcome:
+    """list/4."""
+    wrong = [
+        f"{resource}: an id of {len(device.ID)} characters: {device.ID[:70]!r}"
+        for resource, device in _devices(exchange)
+        if not 1 <= len(device.ID) <= 63
+    ]
+    longest = max((len(device.ID) for _, device in _devices(exchange)), default=0)
+    return verdict_of(wrong, f"the longest id has {longest} characters")
+
+
+def list_size(exchange: Exchange, _facts: Facts) -> Outcome:
+    """list/5."""
+    largest = max((event.size for event in exchange.of(Listed)), default=0)
+    if largest > MOST_BYTES:
+        return failed(f"a list of {largest:,} bytes")
+    return passed(f"the largest list has {largest:,} bytes")
+
+
+def numa_exists(exchange: Exchange, facts: Facts) -> Outcome:
+    """list/6."""
+    wrong = []
+    told = 0
+    for resource, device in _devices(exchange):
+        for node in device.topology.nodes:
+            told += 1
+            if node.ID < 0 or node.ID > 63:
+                wrong.append(f"{resource}: {device.ID!r} has the NUMA id {node.ID}")
+            elif facts.node_ids and node.ID not in facts.node_ids:
+                nodes = ", ".join(map(str, sorted(facts.node_ids)))
+                wrong.append(f"{resource}: {device.ID!r} has the NUMA id {node.ID}; the machine has {nodes}")
+    return verdict_of(wrong, "every NUMA id exists" if told else "no device has a topology")
+
+
+def numa_true(exchange: Exchange, facts: Facts) -> Outcome:
+    """list/7."""
+    wrong, mapped = [], 0
+    for resource, device in _devices(exchange):
+        for address in _PCI_ADDRESS.findall(device.ID):
+            node = facts.pci_nodes.get(address.lower())
+            if node is None:
+                continue
+            mapped += 1
+            said = sorted(n.ID for n in device.topology.nodes)
+            if said and said != [node]:
+                wrong.append(f"{resource}: {device.ID!r} has the NUMA ids {said}, sysfs says {node}")
+    if not mapped:
+        return skipped("no device id holds the address of a PCI device of this machine")
+    return verdict_of(wrong, "as in sysfs")
+
+
+def stays_open(exchange: Exchange, _facts: Facts) -> Outcome:
+    """list/8."""
+    wrong = []
+    for opened, _lists, end in _streams(exchange):
+        # The stream after a cancelled one is the next check's.
+        if end is None or end.expected or _comes_again(exchange, end):
+            continue
+        if opened.probe == "registered":
+            exits = [
+                event.value
+                for event in exchange.of(Happened, opened.session)
+                if event.what == "subject exited" and event.time >= opened.time
+            ]
+            why = f"; the subject exited with the code {exits[0]}" if exits else ""
+            after = end.time - opened.time
+            wrong.append(f"{opened.resource}: the stream ended with {end.code} after {after:.1f} s{why}")
+    longest = max((end.time - opened.time for opened, _, end in _streams(exchange) if end), default=0.0)
+    return verdict_of(wrong, f"open for up to {longest:.1f} s, until the suite ended it")
+
+
+def _comes_again(exchange: Exchange, end: Ended) -> bool:
+    """Whether a stream ended because the subject had a reason to begin anew, and registers again.
+
+    The reasons: a new kubelet.sock, of which the news may reach one that is registered already, and the refusal of
+    another of its resources. A kubelet stands both.
+    """
+    if end.expected:
+        return False
+    happened, registrations = exchange.of(Happened, end.session), exchange.of(Registered, end.session)
+    started = max((e.time for e in happened if e.what == "subject started" and e.time <= end.time), default=0.0)
+    reasons = [event.time for event in happened if event.what == "kubelet started"]
+    reasons += [event.time for event in registrations if not event.accepted]
+    return any(started < reason <= end.time for reason in reasons) and any(
+        event.resource == end.resource and event.time >= end.time for event in registrations
+    )
+
+
+def survives_cancel(exchange: Exchange, _facts: Facts) -> Outcome:
+    """list/9."""
+    cancelled = exchange.happened("stream cancelled")
+    if cancelled is None:
+        return skipped("there was no stream to cancel")
+    wrong = []
+    firsts = {
+        o.resource: lists for o, lists, _ in _streams(exchange) if o.probe == "registered" and o.session == "calls"
+    }
+    for opened, lists, end in _streams(exchange):
+        if opened.probe != "second":
+            continue
+        before = {device.ID for event in firsts.get(opened.resource, ())[-1:] for device in event.response.devices}
+        now = {device.ID for event in lists[:1] for device in event.response.devices}
+        if not lists:
+            how = f"it ended with {end.code} {end.details}" if end and not end.expected else "nothing came"
+            wrong.append(f"{opened.resource}: the second stream brought no list: {how}")
+        elif missing := before - now:
+            wrong.append(f"{opened.resource}: the second stream's list lacks {', '.join(sorted(missing)[:5])}")
+    exits = [e for e in exchange.of(Happened, "calls") if e.what == "subject exited" and e.time >= cancelled.time]
+    if exits:
+        wrong.append(f"the subject exited with the code {exits[0].value}")
+    return verdict_of(wrong, "the second stream began with the full list")
+
+
+def reaches_current(exchange: Exchange, _facts: Facts) -> Outcome:
+    """list/10."""
+    if found := exchange.happened("unhealthy seen after the restart"):
+        # Of a channel that two goroutines read, each gets every other change: this one, or the one before.
+        lost = exchange.happened("healthy not seen after the restart")
+        if lost and exchange.happened("healthy seen before the restart"):
+            return failed(f"a device was healed, and no list of the current stream says so {lost.details}")
+        return passed(f"unhealthy: {found.details}")
+    if missing := exchange.happened("unhealthy not seen after the restart"):
+        return failed(f"a device was made unhealthy, and no list of the current stream says so {missing.details}")
+    return _no_flip(exchange)
+
+
+def recovers(exchange: Exchange, _facts: Facts) -> Outcome:
+    """list/11."""
+    if exchange.happened("healthy seen before the restart"):
+        return passed("Healthy again")
+    if missing := exchange.happened("healthy not seen before the restart"):
+        return failed(f"a device was healed, and no list says so {missing.details}")
+    if exchange.happened("unhealthy not seen before the restart"):
+        return skipped("no device was reported as unhealthy")
+    return _no_flip(exchange)
+
+
+def _no_flip(exchange: Exchange) -> Outcome:
+    for event in exchange.of(Happened, "restart"):
+        if event.what.split(" ")[:2] in (["unhealthy", "asked"], ["healthy", "asked"]) and event.value:
+            return skipped(f"the command failed: {event.details}")
+    if exchange.happened("healthy not seen before the restart"):
+        return skipped("it does not report recovery, so that no second change could be seen")
+    return skipped("no list came, or it did not register again")

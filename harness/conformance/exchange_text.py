@@ -1,0 +1,73 @@
+"""The exchange in words, for reports: one line an event, long messages shortened."""
+
+from google.protobuf.message import Message
+
+from harness.conformance.catalogue import Check
+from harness.conformance.exchange import Called, Ended, Event, Exchange, Listed, Opened, Registered
+
+_LONGEST_MESSAGE = 600
+_MOST_EVENTS = 60
+
+
+def about(check: Check, exchange: Exchange) -> list[str]:
+    """The events that a check is judged by, as lines; of many the first and the last."""
+    events = [e for e in exchange.events if e.session in check.sessions and _topic(e) & set(check.about)]
+    events.sort(key=lambda event: event.time)
+    lines = [line(event) for event in events]
+    if len(lines) > _MOST_EVENTS:
+        half = _MOST_EVENTS // 2
+        lines = [*lines[:half], f"... {len(lines) - 2 * half} more ...", *lines[-half:]]
+    return lines
+
+
+def _topic(event: Event) -> set[str]:
+    """The words of the catalogue that an event is about."""
+    match event:
+        case Called():
+            return {event.name}
+        case Registered():
+            return {event.via}
+        case Listed():
+            return {"ListAndWatch"}
+        case Opened() | Ended():
+            return {"stream"}
+        case _:
+            words = set(event.what.replace(".sock", "").split())
+            happened = {"SIGTERM": "subject", "unhealthy": "health", "healthy": "health", "registered": "subject"}
+            return words | {topic for word, topic in happened.items() if word in words}
+
+
+def line(event: Event) -> str:
+    """An event in one line."""
+    where = f"{event.time:8.3f} s  {event.session:8}"
+    match event:
+        case Called():
+            answer = message(event.response) if event.response is not None else f"{event.code} {event.details}"
+            return (
+                f"{where} -> {event.name} [{event.probe}] {message(event.request)} <- {answer} ({event.seconds:.3f} s)"
+            )
+        case Registered():
+            told = f"{event.resource} {event.version} {event.endpoint}"
+            how = event.dial_error or ("accepted" if event.accepted else "refused")
+            return f"{where} <- {event.via} {told}: {how}{', overlaps' if event.overlaps else ''}"
+        case Listed():
+            return f"{where} <- ListAndWatch stream {event.stream}: {event.size} bytes {message(event.response)}"
+        case Opened():
+            return f"{where} -> ListAndWatch stream {event.stream} opened [{event.probe}]"
+        case Ended():
+            whose = "as expected" if event.expected else "unexpectedly"
+            return f"{where} .. stream {event.stream} ended {whose}: {event.code} {event.details}"
+        case _:
+            value = f" ({event.value})" if event.value else ""
+            return f"{where} .. {event.what}{value} {event.details}".rstrip()
+
+
+def message(content: Message) -> str:
+    """A message in one line, shortened."""
+    # A list of 100,000 devices is not worth printing whole only to cut it.
+    if content.ByteSize() > 20 * _LONGEST_MESSAGE:
+        devices = getattr(content, "devices", ())
+        few = " ".join(message(device) for device in devices[:3])
+        return f"{{{len(devices)} devices: {few} ...}}"
+    text = " ".join(str(content).split())
+    return "{" + (text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + " ...") + "}"

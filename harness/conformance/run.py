@@ -1,0 +1,200 @@
+"""A run of the suite: the sessions side by side, the exchange, the verdicts."""
+
+import functools
+import threading
+import traceback
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from harness.conformance.catalogue import CATALOGUE, Check, Session
+from harness.conformance.exchange import Exchange, Happened, Recorder, Registered
+from harness.conformance.outcome import Facts
+from harness.conformance.session_calls import run_calls
+from harness.conformance.session_restart import run_restart
+from harness.conformance.session_start import run_early, run_refused
+from harness.conformance.stage import Flips, Pace, Stage, make_place, stage
+from harness.conformance.subject import CommandSubject, Place, Subject
+from harness.conformance.verdicts import ERROR, FAIL, Conditions, Result, judge
+from harness.runtimes.launched import NamespaceRuntime, ProcessRuntime, namespaces_work
+from harness.runtimes.places import run_directory
+
+_PLAYS: Mapping[Session, Callable[[Stage], None]] = {
+    Session.CALLS: run_calls,
+    Session.RESTART: run_restart,
+    Session.EARLY: run_early,
+    Session.REFUSED: run_refused,
+}
+_NEEDS_START = "the suite did not start the subject, and cannot end or restart it"
+
+
+class NotStartedError(Exception):
+    """The subject never registered; the text says what it printed last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a run is made."""
+
+    checks: tuple[Check, ...] = CATALOGUE
+    pace: Pace = field(default_factory=Pace)
+    flips: Flips | None = None  # None: the subject's health cannot be changed
+    features: frozenset[str] | None = None  # None: as its options say
+    facts: Facts = field(default_factory=Facts)
+    supervise: bool = False
+    strict: bool = False
+    side_by_side: bool = True
+    seed: int = 0
+    progress: Callable[[str], None] = lambda line: None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a run found, and all that it is based on."""
+
+    results: tuple[Result, ...]
+    exchange: Exchange
+    seconds: float
+    seed: int
+
+    def violated(self) -> tuple[str, ...]:
+        """The ids of the checks whose requirement does not hold, whatever they weigh."""
+        return tuple(result.check.id for result in self.results if result.violated)
+
+    def failures(self) -> tuple[str, ...]:
+        """What stands against the subject, a line each; errors of the suite too. Empty: it is conformant."""
+        return tuple(
+            f"{result.check.id} {result.verdict}: {result.seen}"
+            for result in self.results
+            if result.verdict in {FAIL, ERROR}
+        )
+
+
+def check_command(subject: Subject, settings: Settings) -> Report:
+    """Check a subject that the suite starts, as often as it needs to."""
+    wanted = _sessions(settings.checks)
+    with run_directory("check") as root:
+        places = {session: make_place(root / session) for session in wanted}
+        return _run(subject, places, settings, absent={})
+
+
+def check(command: Sequence[str], settings: Settings | None = None) -> Report:
+    """Check a command, in a namespace of its own where that is to be had."""
+    runtime = NamespaceRuntime() if namespaces_work() else ProcessRuntime()
+    return check_command(CommandSubject(tuple(command), runtime), settings or Settings())
+
+
+def check_directory(directory: Path, settings: Settings) -> Report:
+    """Check a subject that runs already and registers in this directory."""
+    wanted = [session for session in (Session.RESTART, Session.CALLS) if session in _sessions(settings.checks)]
+    absent: dict[str, str] = {Session.EARLY: _NEEDS_START, Session.REFUSED: _NEEDS_START}
+    with run_directory("check") as root:
+        registry = root / "registry"
+        registry.mkdir()
+        places: dict[Session, Place] = dict.fromkeys(wanted, Place(directory, registry))
+        # One subject, one directory: the sessions come one after another, the one that may kill it last.
+        return _run(None, places, replace(settings, side_by_side=False), absent)
+
+
+def check_socket(socket: Path, settings: Settings) -> Report:
+    """Check a subject of which nothing but its socket is known."""
+    reason = "the suite was given a socket: it neither starts the subject nor plays its kubelet"
+    absent: dict[str, str] = {Session.RESTART: reason, Session.EARLY: reason, Session.REFUSED: reason}
+    with run_directory("check") as root:
+        place = make_place(root / "calls")
+        return _run(None, {Session.CALLS: place}, replace(settings, side_by_side=False), absent, socket)
+
+
+def _watched(checks: Collection[Check]) -> bool:
+    """Whether somebody wants to know that the streams stay open."""
+    return any(check.id == "dp/list/8" for check in checks)
+
+
+def _sessions(checks: Collection[Check]) -> tuple[Session, ...]:
+    """The sessions in which these checks are observed."""
+    return tuple(session for session in Session if any(session in check.sessions for check in checks))
+
+
+def _run(
+    subject: Subject | None,
+    places: Mapping[Session, Place],
+    settings: Settings,
+    absent: Mapping[str, str],
+    socket: Path | None = None,
+) -> Report:
+    recorder = Recorder()
+    broken: dict[str, str] = {}
+    quiet = threading.Event()
+    if Session.CALLS not in places or not settings.side_by_side:
+        quiet.set()
+    play = functools.partial(_play, recorder, subject, settings, broken, socket, quiet)
+    threads = [
+        threading.Thread(target=play, args=(session, place), name=f"session {session}")
+        for session, place in places.items()
+    ]
+    try:
+        for thread in threads:
+            thread.start()
+            if not settings.side_by_side:
+                thread.join()
+        for thread in threads:
+            thread.join()
+    finally:
+        # After a Ctrl-C nobody waits any more, and every session clears its own stage.
+        recorder.stopped.set()
+        for thread in threads:
+            if thread.is_alive():
+                thread.join()
+    exchange = recorder.exchange()
+    if not exchange.of(Registered) and socket is None and not broken:
+        raise NotStartedError(_last_words(exchange))
+    conditions = Conditions(
+        settings.facts, absent, broken, settings.features, settings.flips is not None, settings.strict
+    )
+    results = tuple(judge(check.id, exchange, conditions) for check in settings.checks)
+    return Report(results, exchange, recorder.now(), settings.seed)
+
+
+def _play(
+    recorder: Recorder,
+    subject: Subject | None,
+    settings: Settings,
+    broken: dict[str, str],
+    socket: Path | None,
+    quiet: threading.Event,
+    session: Session,
+    place: Place,
+) -> None:
+    settings.progress(f"session {session}: begins")
+    try:
+        with stage(
+            session,
+            recorder,
+            subject,
+            place,
+            pace=settings.pace if _watched(settings.checks) else replace(settings.pace, watch=0),
+            flips=settings.flips,
+            features=settings.features,
+            supervise=settings.supervise,
+            seed=settings.seed,
+            quiet=quiet,
+            refusals=1 if session is Session.REFUSED else 0,
+        ) as played:
+            if socket is not None:
+                played.kubelet.adopt_socket(socket)
+            _PLAYS[session](played)
+    except Exception as error:  # whatever it is, it is the suite's own fault, and told as such
+        place_of = traceback.extract_tb(error.__traceback__)[-1]
+        broken[session] = f"{type(error).__name__}: {error} ({Path(place_of.filename).name}:{place_of.lineno})"
+    if session is Session.CALLS:
+        quiet.set()
+    settings.progress(f"session {session}: done")
+
+
+def _last_words(exchange: Exchange) -> str:
+    ends = [event for event in exchange.of(Happened) if event.what == "subject exited"]
+    if ends:
+        return f"it exited with the code {ends[0].value}; its last output:\n{ends[0].details or '(none)'}"
+    silent = [event for event in exchange.of(Happened) if event.what == "not registered"]
+    words = silent[0].details if silent else ""
+    return f"it did not register; its last output:\n{words or '(none)'}"

@@ -1,0 +1,86 @@
+"""The sessions of beginnings and ends: before the kubelet, SIGTERM; a refusal, a stale socket."""
+
+import contextlib
+import socket
+
+from harness.conformance.exchange import Registered
+from harness.conformance.kubelet import sockets_in
+from harness.conformance.stage import Stage
+
+_RETRY_FACTOR = 1.5  # some try again every 30 s, which is the usual timeout
+
+
+def run_early(stage: Stage) -> None:
+    """Start the subject before the kubelet; later end it by SIGTERM."""
+    stage.life.supervise(False)
+    stage.launch()
+    stage.wait(lambda: False, stage.pace.early)
+    if stage.life.alive():
+        stage.kubelet.start()
+        if stage.registered():
+            stage.tell("registered with the late kubelet")
+        elif stage.life.alive():
+            stage.tell("idle before the late kubelet", f"for {stage.pace.start:g} s")
+            stage.kubelet.finish()
+            stage.life.kill()
+    else:
+        stage.kubelet.start()
+    if not stage.life.alive():
+        stage.launch()
+        if not stage.registered():
+            stage.tell("not registered", stage.life.last_output())
+            return
+    _terminate(stage)
+
+
+def _terminate(stage: Stage) -> None:
+    # One that registered just before the news of kubelet.sock reached it begins anew: it is to be through with that.
+    stage.wait(stage.connected)
+    for connection in stage.kubelet.connections().values():
+        stage.lists(connection)
+    if not stage.life.alive():
+        return  # it has ended by itself meanwhile: there is nothing left to end
+    stage.kubelet.retire()
+    stage.tell("SIGTERM")
+    stage.life.terminate()
+    if not stage.wait(lambda: not stage.life.alive()):
+        stage.tell("survives SIGTERM", f"for {stage.pace.timeout:g} s")
+        return
+    left = (set(sockets_in(stage.place.directory)) - {"kubelet.sock"}) | set(sockets_in(stage.place.registry))
+    if left:
+        stage.tell("socket left", ", ".join(sorted(left)))
+
+
+def run_refused(stage: Stage) -> None:
+    """Refuse the first registration; later kill the subject and start it over its own stale socket."""
+    stage.kubelet.start()
+    supervised = stage.life.supervised
+    stage.life.supervise(False)
+    stage.launch()
+    if not stage.wait(lambda: stage.kubelet.arrived > 0, stage.pace.start):
+        stage.tell("not registered", stage.life.last_output())
+        return
+    seconds = stage.pace.timeout * _RETRY_FACTOR
+    if stage.wait(lambda: stage.kubelet.all_came_again, seconds):
+        stage.tell("tried again")
+    elif stage.life.alive():
+        stage.tell("gave up", f"for {seconds:g} s")
+    stage.kubelet.finish()
+    stage.life.kill()
+    stage.life.supervise(supervised)
+    _leave_sockets(stage)
+    before = stage.kubelet.accepted
+    stage.launch()
+    if stage.wait(lambda: stage.kubelet.accepted > before, stage.pace.start):
+        stage.tell("registered over its stale socket")
+    else:
+        stage.tell("not registered over its stale socket", stage.life.last_output())
+
+
+def _leave_sockets(stage: Stage) -> None:
+    """A socket that nobody listens to at each place where the subject had one; the killed one has left most of them."""
+    for event in stage.recorder.exchange().of(Registered, stage.name):
+        directory = stage.place.registry if event.via == "GetInfo" else stage.place.directory
+        name = event.endpoint.rsplit("/", 1)[-1]
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as stale:
+            stale.bind(str(directory / name))  # fails where the socket is still there, which is as good

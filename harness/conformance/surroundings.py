@@ -1,0 +1,66 @@
+"""What the user says about the subject's surroundings: runtime, binds, environment, device nodes."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from harness.errors import UserError
+from harness.runtimes.launched import NamespaceRuntime, ProcessRuntime, namespaces_work
+from harness.runtimes.places import run_directory
+from harness.runtimes.program import Bind, DeviceNode, Runtime
+
+
+def runtime_for(name: str, image: str | None, ending: ExitStack) -> tuple[Runtime, tuple[str, ...]]:
+    """The runtime that a name stands for, and the command that an image has of its own."""
+    if image:
+        if name not in {"auto", "docker"}:
+            raise UserError(f"--runtime {name}: an image runs with docker; leave --runtime out")
+        return _docker(image, ending)
+    if name == "docker":
+        raise UserError("--runtime docker: a command of this host cannot run in a container; give --image IMAGE")
+    if name == "auto":
+        name = "namespace" if namespaces_work() else "process"
+    return (NamespaceRuntime() if name == "namespace" else ProcessRuntime()), ()
+
+
+def _docker(image: str, ending: ExitStack) -> tuple[Runtime, tuple[str, ...]]:
+    from harness.runtimes.docker import DockerRuntime, connect, has_image  # noqa: PLC0415 (the SDK takes long to import)
+
+    client = connect()
+    try:
+        if not has_image(client, image):
+            raise UserError(f"--image {image}: the engine does not hold it; pull or build it first")
+        config = client.images.get(image).attrs["Config"]
+    finally:
+        client.close()
+    runtime = DockerRuntime(image, ending.enter_context(run_directory("check")))
+    ending.callback(runtime.close)
+    return runtime, (*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ()))
+
+
+def parse_bind(text: str) -> Bind:
+    """`SOURCE:TARGET` or `SOURCE:TARGET:ro`."""
+    source, _, rest = text.partition(":")
+    target, _, how = rest.partition(":")
+    if not target.startswith("/") or how not in {"", "ro", "rw"}:
+        raise UserError(f"--bind {text}: not of the form SOURCE:TARGET[:ro] with an absolute target")
+    if not Path(source).exists():
+        raise UserError(f"--bind {text}: {source} does not exist")
+    return Bind(Path(source).absolute(), target, how == "ro")
+
+
+def parse_environment(text: str) -> tuple[str, str]:
+    """`NAME=VALUE`."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise UserError(f"--env {text}: not of the form NAME=VALUE")
+    return name, value
+
+
+def parse_device_node(text: str) -> DeviceNode:
+    """`SOURCE` or `SOURCE:TARGET`."""
+    source, _, target = text.partition(":")
+    if not Path(source).exists():
+        raise UserError(f"--device {text}: {source} does not exist")
+    if target and not target.startswith("/"):
+        raise UserError(f"--device {text}: the target {target!r} is not an absolute path")
+    return DeviceNode(source, target or source)
