@@ -1,0 +1,79 @@
+"""Every command that README and docs/ show is run, and every path that they name exists."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.places import short_directory
+
+REPOSITORY = Path(__file__).parent.parent
+PAGES = sorted([REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")])
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NAMED_PATH = re.compile(r"`((?:harness|fake_sysfs|plugins_mock|suites|tests|benchmarks|docs|tools)/[\w./-]*)`")
+
+
+def commands(page: Path) -> str:
+    """The shell script that a page's console blocks are, in their order; other lines there are output."""
+    blocks = [text for language, text in BLOCK.findall(page.read_text()) if language == "console"]
+    lines: list[str] = []
+    for line in "".join(blocks).splitlines():
+        if line.startswith("$ "):
+            lines.append(line[2:])
+        elif line.startswith("> "):
+            lines.append(line[2:])  # the shell's second prompt: a command goes on
+    return "\n".join(lines) + "\n"
+
+
+def with_commands() -> list[Path]:
+    return [page for page in PAGES if commands(page).strip()]
+
+
+@pytest.mark.parametrize("page", with_commands(), ids=lambda page: page.name)
+def test_every_command_of_a_page_works(page: Path) -> None:
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "REPO": str(REPOSITORY),
+        "COLUMNS": "120",
+    }
+    with short_directory() as place:
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-x", "-c", commands(page)],
+            cwd=place,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stdout[-4000:]
+
+
+def test_a_failing_command_is_noticed() -> None:
+    """The runner's own check: the options given to bash make a failure in the middle of a script fail it."""
+    script = "true\nfalse | cat\ntrue\n"
+    assert subprocess.run(["bash", "-euo", "pipefail", "-c", script], check=False).returncode != 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_command_hides_in_a_block_that_is_not_run(page: Path) -> None:
+    hidden = [
+        line
+        for language, text in BLOCK.findall(page.read_text())
+        if language != "console"
+        for line in text.splitlines()
+        if line.startswith(("$ ", "numaproof "))
+    ]
+    assert hidden == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_path_that_a_page_names_exists(page: Path) -> None:
+    named = set(NAMED_PATH.findall(page.read_text()))
+    missing = sorted(path for path in named if "*" not in path and not (REPOSITORY / path).exists())
+    assert missing == []
