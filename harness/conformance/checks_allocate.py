@@ -107,8 +107,10 @@ def invalid_ids(exchange: Exchange, _facts: Facts) -> Outcome:
     if not calls:
         return skipped("the session did not come so far")
     wrong = [f"{call.probe} ids {_asked(call)} are allocated" for call in calls if call.code == "OK"]
+    cancelled = exchange.happened("stream cancelled")
     for event in exchange.of(Happened, "calls"):
-        if event.what == "subject exited":
+        # Who exits after its stream was cancelled has survived the calls: that is another check's.
+        if event.what == "subject exited" and not (cancelled and event.time >= cancelled.time):
             before = [c for c in exchange.calls("Allocate") if c.time <= event.time]
             if before and before[-1] in calls and event.time - before[-1].time - before[-1].seconds < 10:
                 wrong.append(

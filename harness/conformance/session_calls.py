@@ -34,8 +34,11 @@ def run_calls(stage: Stage) -> None:
     if not stage.revive():
         return
     _watch(stage, started + stage.pace.watch)
+    exits = stage.life.exits
     for connection in stage.kubelet.connections().values():
         _cancel(stage, connection)
+    # One that dies of a cancelled stream may serve the second one first.
+    stage.wait(lambda: stage.life.exits > exits, stage.pace.death)
 
 
 def _healthy(stage: Stage, connection: Connection) -> list[str]:
@@ -165,8 +168,8 @@ def _watch(stage: Stage, until: float) -> None:
 def _cancel(stage: Stage, connection: Connection) -> None:
     if connection.stream is None or not stage.lists(connection):
         return
+    stage.tell("stream cancelled", connection.resource)  # first: what the subject does of it comes after
     connection.stream.cancel()
-    stage.tell("stream cancelled", connection.resource)
     connection.watch("second")
     stage.lists(connection)
     connection.call("GetDevicePluginOptions", api.Empty(), "after cancel")

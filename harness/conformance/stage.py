@@ -26,6 +26,7 @@ class Pace:
     timeout: float = 30.0  # for anything else that the subject has to do
     watch: float = 12.0  # how long a stream is watched at least
     early: float = 3.0  # how long the subject runs without a kubelet
+    death: float = 3.0  # how long a subject may take to die of what was done to it last
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from tests.harness.conformance.mocks import ForkedMock, MockSubject
 from tests.places import short_directory
 
 # A start may take long on a busy machine; what a running plugin does takes milliseconds, so ten seconds are plenty.
-PACE = Pace(start=60, timeout=10, watch=0.5, early=0.5)
+PACE = Pace(start=60, timeout=10, watch=0.5, early=0.5, death=0.2)
 # The machine of the subjects: two NUMA nodes and two PCI functions on the second one.
 FACTS = Facts(frozenset({0, 1}), {"0000:3b:00.0": 1, "0000:3b:00.1": 1})
 
@@ -114,6 +114,8 @@ def run(check: str, defect: list[str], *, supervise: bool = False) -> Report:
         # Who gives up without a kubelet must have come so far, however slowly: its end is awaited.
         pace = replace(PACE, early=60) if check == "dp/register/8" else PACE
         pace = replace(PACE, timeout=Pace().timeout) if "Register=slow:10" in defect else pace
+        # Who dies of a cancelled stream does so in the end, however slowly: that is awaited too.
+        pace = replace(pace, death=60) if "ListAndWatch=fragile" in defect else pace
         settings = Settings(pace=pace, flips=flips, facts=FACTS, supervise=supervise)
         return check_command(MockSubject(tuple(arguments)), settings)
 
