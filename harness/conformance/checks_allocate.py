@@ -26,8 +26,8 @@ Item = tuple[str, ...]
 def _items(response: api.ContainerAllocateResponse) -> Counter[Item]:
     """A response as a bag of its parts: their order says nothing."""
     bag: Counter[Item] = Counter()
-    bag.update(("environment", name, value) for name, value in response.envs.items())
-    bag.update(("annotation", name, value) for name, value in response.annotations.items())
+    bag.update(("environment", name, value) for name, value in sorted(response.envs.items()))
+    bag.update(("annotation", name, value) for name, value in sorted(response.annotations.items()))
     bag.update(("mount", m.container_path, m.host_path, str(m.read_only)) for m in response.mounts)
     bag.update(("device", d.container_path, d.host_path, d.permissions) for d in response.devices)
     bag.update(("CDI device", cdi.name) for cdi in response.cdi_devices)
@@ -195,7 +195,7 @@ def environment_names(exchange: Exchange, _facts: Facts) -> Outcome:
     wrong, owners = [], dict[str, str]()
     answered = False
     for call, _batches, answers in _answered(exchange, *_VALID):
-        for name in {name for answer in answers for name in answer.envs}:
+        for name in sorted({name for answer in answers for name in answer.envs}):
             answered = True
             owner = owners.setdefault(name, call.resource)
             if owner != call.resource:

@@ -51,7 +51,7 @@ def _differences(runtime: Runtime, tree: Path | None, container: api.Container) 
         if "numaproof-up" not in told:
             yield f"ended at once: {output.strip()}"
             return
-        for name, value in decided.envs.items():
+        for name, value in sorted(decided.envs.items()):  # a message's own order is another one in every process
             if f"\n{name}={value}\n" not in output:  # a value may have several lines
                 yield f"its environment lacks {name}={value}"
         there = inside(running)
