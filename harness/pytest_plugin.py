@@ -1,35 +1,31 @@
-"""The pytest plugin: scenario files become tests, one id for each instance; and fixtures for tests of one's own."""
+"""The pytest plugin: scenario files become tests, one id for each instance; and fixtures for tests of one's own.
+
+pytest loads it wherever numaproof is installed: it imports and makes nothing until something of ours is used.
+"""
 
 import json
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fake_sysfs import Machine, MachineError
 from harness.errors import UserError
 from harness.report.matrix import OUTCOMES, Result, matrix_lines, summary
-from harness.runtimes import CannotStartError
-from harness.runtimes.places import run_directory
-from harness.scenario.bench import RUNTIMES, Bench, chosen_runtime
-from harness.scenario.instances import Instance, instances
-from harness.scenario.model import Needs, PluginWords, Scenario
-from harness.scenario.parse import parse_scenario
-from harness.scenario.rig import RigFailedError
-from harness.scenario.served import ServedRig
-from harness.scenario.sizes import sizes_of
-from harness.scenario.trees import machine_of
-from harness.waiting import WaitTimeoutError
 
-_BENCH = pytest.StashKey[Bench]()
-_ENDING = pytest.StashKey[ExitStack]()
-_PLACE = pytest.StashKey[str]()
-_PROPERTY = "numaproof"
+if TYPE_CHECKING:
+    from fake_sysfs import Machine
+    from harness.scenario.instances import Instance
+    from harness.scenario.model import PluginWords
+    from harness.scenario.served import ServedRig
+
+RUNTIMES = ("auto", "docker", "namespace", "process")
 SUFFIXES = (".yaml", ".yml")
-# What is wrong with a scenario, with where it runs, or with what it runs: told in words, not with a traceback of ours.
-_TOLD = (UserError, MachineError, RigFailedError, CannotStartError, WaitTimeoutError)
+RUN = pytest.StashKey[str]()  # the name of the run's directory, which all workers share
+ENDING = pytest.StashKey[ExitStack]()
+_PROPERTY = "numaproof"
 
 
 class ScenarioFailedError(Exception):
@@ -49,35 +45,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The run's directory, shared by all workers; marks; the place for results."""
+    """The mark, and the name of a directory for the run, which is made when it is needed first."""
     config.addinivalue_line("markers", "machine(argument): the machine of the fixtures `machine` and `node`")
-    ending = config.stash[_ENDING] = ExitStack()
-    given = getattr(config, "workerinput", {}).get("numaproof_place")
-    if given is not None:
-        config.stash[_PLACE] = given
-    elif not config.option.help and not config.option.collectonly:
-        config.stash[_PLACE] = str(ending.enter_context(run_directory("run")))
+    config.stash[ENDING] = ExitStack()
+    config.stash[RUN] = getattr(config, "workerinput", {}).get("numaproof_run") or f"run-{uuid.uuid4().hex[:8]}"
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """A hook of xdist: tell a worker the run's directory."""
-    node.workerinput["numaproof_place"] = node.config.stash[_PLACE]
+    """A hook of xdist: tell a worker the run's directory, which goes when all workers have ended."""
+    from harness.runtimes.places import remove_shared  # noqa: PLC0415 (as all below: only where it is used)
+
+    node.workerinput["numaproof_run"] = node.config.stash[RUN]
+    node.config.stash[ENDING].callback(remove_shared, node.config.stash[RUN])
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End the hosts, then remove the run's directory."""
-    if ending := config.stash.get(_ENDING, None):
+    if ending := config.stash.get(ENDING, None):
         ending.close()
-
-
-def bench_of(config: pytest.Config) -> Bench:
-    """The bench of this process, made when the first scenario needs it."""
-    if _BENCH not in config.stash:
-        worker = getattr(config, "workerinput", {}).get("workerid", "main")
-        bench = Bench(chosen_runtime(config.option.numaproof_runtime), Path(config.stash[_PLACE]), worker)
-        config.stash[_BENCH] = config.stash[_ENDING].enter_context(bench)
-    return config.stash[_BENCH]
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "ScenarioFile | None":
@@ -95,9 +81,10 @@ class ScenarioFile(pytest.File):
 
     def collect(self) -> Iterable["ScenarioItem"]:
         """Parse it and expand its matrix."""
+        from harness.pytest_bench import instances_of  # noqa: PLC0415
+
         try:
-            scenario = parse_scenario(self.path)
-            for instance in instances(scenario, tuple(self.config.option.numaproof_machine)):
+            for instance in instances_of(self.config, self.path):
                 yield ScenarioItem.from_parent(self, name=instance.id, instance=instance)
         except UserError as error:
             raise self.CollectError(str(error)) from error
@@ -106,26 +93,20 @@ class ScenarioFile(pytest.File):
 class ScenarioItem(pytest.Item):
     """One instance of a scenario."""
 
-    def __init__(self, *, instance: Instance, **others: Any) -> None:
+    def __init__(self, *, instance: "Instance", **others: Any) -> None:
         super().__init__(**others)
         self.instance = instance
         words = {"id": instance.id, "machine": instance.machine, "theme": instance.scenario.theme, **instance.values}
         self.user_properties.append((_PROPERTY, json.dumps(words)))
-        # A machine's warm host is started once if one worker gets all instances of the machine.
+        # With --dist=loadgroup a machine's warm host is started once: one worker gets all instances of the machine.
         self.add_marker(pytest.mark.xdist_group(instance.machine))
 
     def runtest(self) -> None:
         """Drive it; every difference is told."""
-        try:
-            bench = bench_of(self.config)
-            if reason := bench.skip_reason(self.instance):
-                if self.config.option.numaproof_require == "all":
-                    raise ScenarioFailedError(f"does not apply, and all are required: {reason}")
-                pytest.skip(reason)
-            if found := bench.run(self.instance):
-                raise ScenarioFailedError(*found)
-        except _TOLD as error:
-            raise ScenarioFailedError(str(error)) from error
+        from harness.pytest_bench import differences  # noqa: PLC0415
+
+        if found := differences(self.config, self.instance):
+            raise ScenarioFailedError(*found)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The scenario's reason and every difference; a fault of ours with its traceback."""
@@ -168,40 +149,39 @@ def _results(terminalreporter: Any) -> Iterator[Result]:
 
 
 @pytest.fixture
-def machine(request: pytest.FixtureRequest) -> Machine:
+def machine(request: pytest.FixtureRequest) -> "Machine":
     """The machine of the mark `machine`, else of --numaproof-machine, else a machine of two sockets."""
-    return machine_of(_machine_argument(request))
+    from harness.pytest_bench import asked_machine  # noqa: PLC0415
 
-
-def _machine_argument(request: pytest.FixtureRequest) -> str:
-    mark = request.node.get_closest_marker("machine")
-    given = request.config.option.numaproof_machine
-    return str(mark.args[0]) if mark else str(given[0]) if given else "xeon-2s"
+    return asked_machine(request)
 
 
 @pytest.fixture
 def runtime(request: pytest.FixtureRequest) -> str:
     """Where nodes and plugins run: docker, namespace or process."""
-    return bench_of(request.config).runtime
+    from harness.pytest_bench import bench_of, told  # noqa: PLC0415
+
+    with told():
+        return bench_of(request.config).runtime
 
 
 @pytest.fixture
-def plugin() -> Callable[..., PluginWords]:
+def plugin() -> "Callable[..., PluginWords]":
     """Declares a fake plugin for `node`: plugin("example.com/gpu", per_numa="2")."""
+    from harness.scenario.model import PluginWords  # noqa: PLC0415
+
     return PluginWords
 
 
 @pytest.fixture
-def node(request: pytest.FixtureRequest) -> Iterator[Callable[..., ServedRig]]:
+def node(request: pytest.FixtureRequest) -> "Iterator[Callable[..., ServedRig]]":
     """Starts a node: node(plugin(...), topologyManagerPolicy="restricted"); the machine is that of `machine`."""
+    from harness.pytest_bench import started_node  # noqa: PLC0415
+
     with ExitStack() as ending:
 
-        def start(*plugins: PluginWords, **kubelet: Any) -> ServedRig:
-            argument = _machine_argument(request)
-            words = Scenario(request.path, "", "", "", "", Needs(), {}, kubelet, plugins, ())
-            found = machine_of(argument)
-            sizes = sizes_of(found, kubelet.get("memoryManagerPolicy") == "Static")
-            return ending.enter_context(bench_of(request.config).rig(Instance(words, argument, {}), found, sizes))
+        def start(*plugins: "PluginWords", **kubelet: Any) -> "ServedRig":
+            return ending.enter_context(started_node(request, plugins, kubelet))
 
         yield start
 
@@ -209,22 +189,6 @@ def node(request: pytest.FixtureRequest) -> Iterator[Callable[..., ServedRig]]:
 @pytest.fixture
 def scenario(request: pytest.FixtureRequest) -> Callable[[Path | str], None]:
     """Runs every instance of a scenario file, and fails with what differs; if none applies, the test is skipped."""
+    from harness.pytest_bench import run_file  # noqa: PLC0415
 
-    def run(path: Path | str) -> None:
-        reasons: list[str] = []
-        try:
-            bench = bench_of(request.config)
-            listed = list(instances(parse_scenario(Path(path)), tuple(request.config.option.numaproof_machine)))
-            for instance in listed:
-                if reason := bench.skip_reason(instance):
-                    reasons.append(reason)
-                elif found := bench.run(instance):
-                    pytest.fail("\n- ".join([instance.id, *found]), pytrace=False)
-        except _TOLD as error:
-            pytest.fail(str(error), pytrace=False)
-        if reasons and request.config.option.numaproof_require == "all":
-            pytest.fail(f"does not apply, and all are required: {reasons[0]}", pytrace=False)
-        if len(reasons) == len(listed):
-            pytest.skip(reasons[0])
-
-    return run
+    return lambda path: run_file(request.config, Path(path))

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UserError
-from harness.pytest_plugin import SUFFIXES
+from harness.pytest_plugin import RUNTIMES, SUFFIXES
 from harness.runtimes.places import remove_stale
-from harness.scenario.bench import RUNTIMES, chosen_runtime
+from harness.scenario.bench import chosen_runtime
 from harness.scenario.instances import Instance, instances
 from harness.scenario.parse import parse_scenario
+from harness.scenario.sharing import ByMachine, shares
 from harness.scenario.trees import machine_of
 
 
@@ -59,8 +60,8 @@ def run(args: argparse.Namespace) -> int:
     options += [f"--numaproof-runtime={runtime}", f"--junitxml={args.out / 'junit.xml'}"]
     options += [f"--numaproof-summary={args.out / 'summary.json'}"]
     options += [f"--numaproof-require={args.require}"] if args.require else []
-    options += ["-n", str(args.workers), "--dist=loadgroup"] if args.workers > 1 else []
-    ended = pytest.main([*options, *wanted])
+    options += ["-n", str(args.workers)] if args.workers > 1 else []
+    ended = pytest.main([*options, *wanted], plugins=[ByMachine(shares(listed, args.workers))])
     _reap(runtime)
     if ended == pytest.ExitCode.INTERRUPTED:
         return 130  # as any program that a Ctrl-C ended

@@ -1,0 +1,50 @@
+"""How the workers of a run share its instances: those of one machine stay together, as its warm host is started once.
+
+xdist's own `loadgroup` does not group with pytest 9.2 (pytest-dev/pytest-xdist#1386); its hook for schedulers does.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+from harness.scenario.instances import Instance
+
+_SHARES = 4  # of each worker, at least: the last ones to end then wait for each other a quarter of the time at most
+
+
+def shares(listed: Sequence[Instance], workers: int) -> dict[str, str]:
+    """Instance id -> the share that it belongs to: a machine's instances, in parts where they are too many for one."""
+    most = math.ceil(len(listed) / (_SHARES * workers))
+    counted: defaultdict[str, int] = defaultdict(int)
+    found = {}
+    for instance in listed:
+        found[instance.id] = f"{instance.machine} {counted[instance.machine] // most}"
+        counted[instance.machine] += 1
+    return found
+
+
+class ByMachine:
+    """A plugin of pytest that hands out whole shares."""
+
+    def __init__(self, share_of: Mapping[str, str]) -> None:
+        self._share_of = share_of
+
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> LoadScopeScheduling:
+        """The hook of xdist."""
+        return _Shares(config, log, self._share_of)
+
+
+class _Shares(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """xdist's scheduler by scope, where a scope is a share."""
+
+    def __init__(self, config: pytest.Config, log: Any, share_of: Mapping[str, str]) -> None:
+        super().__init__(config, log)
+        self._share_of = share_of
+
+    def _split_scope(self, nodeid: str) -> str:
+        instance = nodeid.partition("::")[2]
+        return self._share_of.get(instance, instance)  # a file may have changed since it was listed

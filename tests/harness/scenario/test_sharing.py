@@ -1,0 +1,79 @@
+"""Workers get whole shares: a machine's instances stay together, and no share is too large for an even end."""
+
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+from harness.scenario.instances import Instance
+from harness.scenario.model import Needs, Scenario
+from harness.scenario.sharing import shares
+
+
+def listed(**counts: int) -> list[Instance]:
+    """So many instances of each machine."""
+    scenario = Scenario(Path("/x/theme/file.yaml"), "theme", "n", "w", "s", Needs(), {}, {}, (), ())
+    return [
+        Instance(scenario, machine, {"policy": str(number)})
+        for machine, count in counts.items()
+        for number in range(count)
+    ]
+
+
+def test_a_share_is_of_one_machine_and_at_most_a_quarter_of_a_worker_s_part() -> None:
+    given = listed(a=50, b=20, c=10)  # 80 among 2 workers: 40 each, shares of at most 10
+    found = shares(given, 2)
+    assert set(found) == {one.id for one in given}
+    machines = defaultdict(set)
+    for one in given:
+        machines[found[one.id]].add(one.machine)
+    assert all(len(of) == 1 for of in machines.values())
+    assert sorted(Counter(found.values()).values()) == [10] * 8
+
+
+def test_few_instances_make_shares_of_one() -> None:
+    assert len(set(shares(listed(a=3), 2).values())) == 3
+
+
+RUN = """
+import sys
+import pytest
+from pathlib import Path
+from harness.scenario.instances import instances
+from harness.scenario.parse import parse_scenario
+from harness.scenario.sharing import ByMachine, shares
+
+listed = [one for one in instances(parse_scenario(Path(sys.argv[1])))]
+options = ["-v", "-n", "2", "-p", "no:cacheprovider", "-c", "/dev/null", "--numaproof-runtime=process"]
+sys.exit(pytest.main([*options, sys.argv[1]], plugins=[ByMachine(shares(listed, 2))]))
+"""
+STORY = """
+name: n
+why: w
+source: s
+matrix:
+  machine: [laptop, "core:2 pu:1"]
+  policy: [none, best-effort]
+  scope: [container, pod]
+  cpuManagerPolicy: [none, static]
+steps:
+  - admit: {name: p, containers: [{name: c, requests: {cpu: 1}}]}
+    expect: {admitted: true}
+"""
+
+
+def test_the_workers_really_get_whole_shares(tmp_path: Path) -> None:
+    file = tmp_path / "theme" / "own.yaml"
+    file.parent.mkdir()
+    file.write_text(STORY)
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, str(file)], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    # 16 instances, 2 workers, shares of 2: those that differ in the last value of the matrix alone.
+    workers = defaultdict(set)
+    for worker, share in re.findall(r"\[(gw\d)\].*?own\.yaml::theme/own\[(.*)-\w+\]", done.stdout):
+        workers[share].add(worker)
+    assert len(workers) == 8, done.stdout
+    assert all(len(by) == 1 for by in workers.values()), workers
