@@ -15,6 +15,7 @@ from harness.node.kubelet_keys import USED, WITHOUT_EFFECT
 from harness.pods.quantity import parse_quantity, value
 from harness.providers.cpu.options import parse_options
 from harness.providers.memory.manager import PolicyName as MemoryPolicy
+from harness.topology.truth import parse_bool
 
 Semantics = Literal["current", "kep"]
 
@@ -163,11 +164,10 @@ def _table(setting: Setting | None, read: Callable[[str, Any], Any], what: str) 
 def _truth(place: str, text: Any) -> bool:
     if isinstance(text, bool):
         return text
-    if str(text).lower() in ("true", "t", "1"):
-        return True
-    if str(text).lower() in ("false", "f", "0"):
-        return False
-    raise UserError(f"{place}: {text!r} is neither true nor false")
+    truth = parse_bool(str(text))
+    if truth is None:
+        raise UserError(f"{place}: {text!r} is neither true nor false")
+    return truth
 
 
 def _gates(setting: Setting | None) -> tuple[dict[str, bool], tuple[str, ...]]:
@@ -185,7 +185,7 @@ def _gates(setting: Setting | None) -> tuple[dict[str, bool], tuple[str, ...]]:
 
 
 def _topology_options(setting: Setting | None, gates: Mapping[str, bool]) -> dict[str, str]:
-    options = _table(setting, lambda _place, one: str(one).lower(), "option: value")
+    options = _table(setting, lambda _place, one: str(one), "option: value")
     for name, text in options.items():
         place = f"{setting.place if setting else ''}: {name}"
         if not gates["TopologyManagerPolicyOptions"]:

@@ -14,6 +14,11 @@ class Measures:
         self.metrics = metrics
         self._config = config
         self._uncore_caches = uncore_caches  # by CPU
+        if config.cpu_policy == "static":
+            # As the kubelet does: these are there from the start, at zero.
+            metrics.aligned_failures.add("container", "physical_cpu", by=0)
+            metrics.aligned.add("container", "physical_cpu", by=0)
+            metrics.aligned.add("container", "uncore_cache", by=0)
 
     def decided(self, pod: Pod, verdict: Verdict, managers: Managers, seconds: float) -> None:
         """A topology admission has ended; what the pod was given is still there, also if it was refused."""
@@ -30,7 +35,8 @@ class Measures:
             together = sum(1 for cpus in pinned if len({self._uncore_caches[cpu] for cpu in cpus}) == 1)
             metrics.aligned.add("container", "uncore_cache", by=together)
         if not verdict.admitted:
-            metrics.admission_errors.add()
+            # Under policy none nothing has to be aligned, and the kubelet counts no error.
+            metrics.admission_errors.add(by=0 if config.topology_policy == "none" else 1)
             self._failed(verdict)
         elif config.topology_policy == "single-numa-node":
             scope = config.topology_scope
@@ -61,5 +67,6 @@ class Measures:
         for cpu in exclusive:
             per_node[topology.node_of[cpu]] += 1
         metrics.exclusive_cpus.set(to=len(exclusive))
-        metrics.shared_pool.set(to=1000 * len(managers.cpu.shared_pool))
+        # The kubelet leaves reserved CPUs out here, though shared containers may use them.
+        metrics.shared_pool.set(to=1000 * len(managers.cpu.shared_pool & managers.cpu.allocatable))
         metrics.cpus_per_node.replace({(str(node),): count for node, count in per_node.items()})

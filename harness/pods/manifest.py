@@ -3,12 +3,15 @@
 import re
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from harness.errors import UserError
-from harness.pods.pod import Container, Pod
+from harness.pods.pod import Container, Pod, PodResources
+from harness.pods.pod_defaults import is_hugepages, with_defaults
 from harness.pods.quantity import parse_quantity
+from harness.pods.requests import container_requests
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _CONTAINER_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -39,7 +42,8 @@ def pod_from(manifest: Any) -> Pod:
     for container_name in names:
         if names.count(container_name) > 1:
             raise UserError(f'{place}: container "{container_name}" is there twice (give each a name of its own)')
-    return Pod(name, uid, init_containers, containers, namespace)
+    pod = Pod(name, uid, init_containers, containers, namespace)
+    return replace(pod, resources=_pod_resources(spec.get("resources"), pod, f"{place}: spec.resources"))
 
 
 def _containers(spec: Mapping[str, Any], key: str, place: str) -> tuple[Container, ...]:
@@ -67,6 +71,25 @@ def _container(item: Any, place: str, *, is_init: bool) -> Container:
     return Container(name, requests, limits, restartable=restart == "Always")
 
 
+def _pod_resources(document: Any, pod: Pod, place: str) -> PodResources | None:
+    if document is None:
+        return None
+    asked = _mapping(document, place)
+    requests = _quantities(asked.get("requests"), f"{place}.requests")
+    limits = _quantities(asked.get("limits"), f"{place}.limits")
+    for resource in (*requests, *limits):
+        if resource not in ("cpu", "memory") and not is_hugepages(resource):
+            raise UserError(f"{place}: {resource} is not for a pod as a whole (give cpu, memory or hugepages there)")
+    resources = with_defaults(pod, PodResources(requests, limits))
+    totals = container_requests(pod)
+    for resource, request in resources.requests.items():
+        _check(resource, request, resources.limits.get(resource), place)
+        if totals.get(resource, request) > request:
+            fault = f"{request} is less than the containers ask for ({totals[resource]})"
+            raise UserError(f"{place}.requests.{resource}: {fault}: raise it")
+    return resources
+
+
 def _check(resource: str, request: Fraction, limit: Fraction | None, place: str) -> None:
     if limit is not None and request > limit:
         raise UserError(f"{place}: requests more {resource} ({request}) than its limit ({limit}): raise the limit")
@@ -74,7 +97,7 @@ def _check(resource: str, request: Fraction, limit: Fraction | None, place: str)
         return
     if limit != request:
         raise UserError(f"{place}: {resource} cannot be overcommitted: give the same limit and request")
-    if not resource.startswith("hugepages-") and request.denominator != 1:
+    if not is_hugepages(resource) and request.denominator != 1:
         raise UserError(f"{place}.limits.{resource}: {request} is not a whole number (devices are counted)")
 
 

@@ -16,6 +16,14 @@ class Container:
 
 
 @dataclass(frozen=True, slots=True)
+class PodResources:
+    """What a pod asks for as a whole (`spec.resources`), beside what its containers ask for."""
+
+    requests: Mapping[str, Fraction] = field(default_factory=dict)
+    limits: Mapping[str, Fraction] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Pod:
     """A pod; `uid` is what its assignments are kept under."""
 
@@ -24,6 +32,7 @@ class Pod:
     init_containers: tuple[Container, ...] = ()
     containers: tuple[Container, ...] = ()
     namespace: str = "default"
+    resources: PodResources | None = None  # None: the containers' alone count
 
     def all_containers(self) -> tuple[Container, ...]:
         """All containers in the order in which they are admitted: init containers first."""

@@ -11,16 +11,19 @@ _RESOURCES = ("cpu", "memory")
 
 
 def qos_class(pod: Pod) -> QosClass:
-    """Guaranteed: all containers limit CPU and memory and ask for just that; BestEffort: none asks for anything."""
+    """Guaranteed: all containers limit CPU and memory and ask for just that; BestEffort: none asks for anything.
+
+    A pod with resources as a whole is judged by those alone.
+    """
     requests: dict[str, Fraction] = {}
     limits: dict[str, Fraction] = {}
     all_limited = True
-    for container in pod.all_containers():
+    for asking in pod.all_containers() if pod.resources is None else (pod.resources,):
         for resource in _RESOURCES:
-            request = container.requests.get(resource, Fraction(0))
+            request = asking.requests.get(resource, Fraction(0))
             if request > 0:
                 requests[resource] = requests.get(resource, Fraction(0)) + request
-            limit = container.limits.get(resource, Fraction(0))
+            limit = asking.limits.get(resource, Fraction(0))
             if limit > 0:
                 limits[resource] = limits.get(resource, Fraction(0)) + limit
             else:
@@ -28,3 +31,11 @@ def qos_class(pod: Pod) -> QosClass:
     if not requests and not limits:
         return "BestEffort"
     return "Guaranteed" if all_limited and requests == limits else "Burstable"
+
+
+def is_pinned(pod: Pod) -> bool:
+    """Whether the CPU and memory managers may serve a pod: Guaranteed, and without resources as a whole.
+
+    Those are left to the feature gate PodLevelResourceManagers, which is off by default.
+    """
+    return pod.resources is None and qos_class(pod) == "Guaranteed"

@@ -9,6 +9,7 @@ from harness.topology.bitmask import NodeMask
 from harness.topology.hints import Hints, TopologyHint
 from harness.topology.merge import filter_hints, merge, merge_as_proposed, merge_strictly, only_single_nodes
 from harness.topology.numa import NumaInfo
+from harness.topology.truth import parse_bool
 
 Semantics = Literal["current", "kep"]
 ProvidersHints = Sequence[Hints | None]
@@ -113,11 +114,12 @@ def policy_options(given: Mapping[str, object]) -> PolicyOptions:
     most = SMALLEST_NODE_LIMIT
     for name, value in given.items():
         place = f"topologyManagerPolicyOptions: {name}"
-        text = str(value).lower()
+        text = str(value)
         if name == "prefer-closest-numa-nodes":
-            if text not in {"true", "false"}:
+            truth = parse_bool(text)
+            if truth is None:
                 raise UserError(f'{place}: "{value}" is neither true nor false')
-            closest = text == "true"
+            closest = truth
         elif name == "max-allowable-numa-nodes":
             if not text.isascii() or not text.isdigit() or int(text) < SMALLEST_NODE_LIMIT:
                 raise UserError(f'{place}: "{value}" is no number of at least {SMALLEST_NODE_LIMIT}')

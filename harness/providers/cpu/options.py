@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from harness.errors import UserError
 from harness.providers.cpu.topology import CpuTopology, Level
+from harness.topology.truth import parse_bool
 
 _FIELDS = {
     "full-pcpus-only": "full_cores_only",
@@ -21,9 +22,6 @@ _EXCLUSIVE = (
     ("prefer-align-cpus-by-uncorecache", "distribute-cpus-across-cores"),
     ("prefer-align-cpus-by-uncorecache", "distribute-cpus-across-numa"),
 )
-# What Go's strconv.ParseBool takes: the options reach the kubelet as strings.
-_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
-_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ def parse_options(given: Mapping[str, bool | str]) -> CpuOptions:
     for name, value in given.items():
         if name not in _FIELDS:
             raise UserError(f'unknown CPU Manager Policy option: "{name}" (known: {", ".join(NAMES)})')
-        values[name] = value if isinstance(value, bool) else _parse_bool(name, value)
+        values[name] = value if isinstance(value, bool) else _truth(name, value)
     for first, second in _EXCLUSIVE:
         if values.get(first) and values.get(second):
             raise UserError(
@@ -53,12 +51,11 @@ def parse_options(given: Mapping[str, bool | str]) -> CpuOptions:
     return CpuOptions(**{_FIELDS[name]: value for name, value in values.items()})
 
 
-def _parse_bool(name: str, value: str) -> bool:
-    if value in _TRUE:
-        return True
-    if value in _FALSE:
-        return False
-    raise UserError(f'bad value for option "{name}": "{value}" (use "true" or "false")')
+def _truth(name: str, value: str) -> bool:
+    truth = parse_bool(value)
+    if truth is None:
+        raise UserError(f'bad value for option "{name}": "{value}" (use "true" or "false")')
+    return truth
 
 
 def check_options(options: CpuOptions, topology: CpuTopology, topology_policy: str) -> None:

@@ -3,19 +3,19 @@
 from fractions import Fraction
 
 from harness.pods.pod import Container, Pod
-from harness.pods.qos import qos_class
+from harness.pods.qos import is_pinned
 from harness.pods.quantity import milli_value, value
 from harness.pods.requests import pod_total
 
 
 def exclusive_cpus(pod: Pod, container: Container) -> int:
     """The whole number of CPUs that a container of a Guaranteed pod asks for; 0: it runs in the shared pool."""
-    return _whole_cpus(container) if qos_class(pod) == "Guaranteed" else 0
+    return _whole_cpus(container) if is_pinned(pod) else 0
 
 
 def exclusive_cpus_of_pod(pod: Pod) -> int:
     """The most exclusive CPUs that the pod's containers need at any one time."""
-    return pod_total(pod, _whole_cpus, 0) if qos_class(pod) == "Guaranteed" else 0
+    return pod_total(pod, _whole_cpus, 0) if is_pinned(pod) else 0
 
 
 def _whole_cpus(container: Container) -> int:

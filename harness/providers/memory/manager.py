@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from harness.errors import UserError
 from harness.pods.pod import Container, Pod
-from harness.pods.qos import qos_class
+from harness.pods.qos import is_pinned
 from harness.providers.memory.hints import best_hint, breaks_a_group, listed, memory_family, satisfies
 from harness.providers.memory.requests import container_request, pod_request
 from harness.providers.memory.reuse import ReusableMemory, shrink_reused
@@ -153,7 +153,7 @@ class MemoryManager:
         self._state = state
 
     def _pins(self, pod: Pod) -> bool:
-        return self._static and qos_class(pod) == "Guaranteed"
+        return self._static and is_pinned(pod)
 
     def _hints(self, pod: Pod, request: Mapping[str, int]) -> Hints:
         family = memory_family(self._state, request, self._reusable.of(pod.uid))

@@ -234,12 +234,25 @@ def test_pages_over_the_socket_and_the_loopback_port() -> None:
             'kubelet_container_aligned_compute_resources_failure_count{scope="container",boundary="numa_node"}': "1",
             "kubelet_cpu_manager_pinning_requests_total": "1",
             "kubelet_cpu_manager_exclusive_cpu_allocation_count": "1",
-            "kubelet_cpu_manager_shared_pool_size_millicores": "15000",
+            # of 16 CPUs one is reserved, and one is taken
+            "kubelet_cpu_manager_shared_pool_size_millicores": "14000",
+            'kubelet_container_aligned_compute_resources_count{scope="container",boundary="physical_cpu"}': "0",
             'kubelet_cpu_manager_allocation_per_numa{numa_node="0"}': "1",
             "kubelet_memory_manager_pinning_requests_total": "1",
             "kubelet_memory_manager_pinning_errors_total": "0",
         }
         assert {name: lines.get(name) for name in expected} == expected
+
+
+def test_under_policy_none_a_refusal_is_no_error_of_alignment() -> None:
+    config = STATIC | {"topologyManagerPolicy": "none", "cpuManagerPolicyOptions": {"full-pcpus-only": "true"}}
+    with running_node(config) as node:
+        assert node.admit(pod("p", {"cpu": 1, "memory": "1Gi"})).reason == "SMTAlignmentError"
+        lines = dict(line.rsplit(" ", 1) for line in node.metrics().splitlines() if not line.startswith("#"))
+    assert lines["kubelet_topology_manager_admission_requests_total"] == "1"
+    assert lines["kubelet_topology_manager_admission_errors_total"] == "0"
+    failures = 'kubelet_container_aligned_compute_resources_failure_count{scope="container",boundary="physical_cpu"}'
+    assert lines[failures] == "1"
 
 
 def refused(kubelet: dict[str, Any], machine: Machine, root: Path) -> str:

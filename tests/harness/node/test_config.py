@@ -83,6 +83,9 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     ({"topologyManagerPolicyOptions": {"closest": "true"}}, "closest: unknown option; choose prefer-closest"),
     ({"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "7"}}, "'7' is too small or no number"),
     ({"topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "maybe"}}, "'maybe' is neither true nor false"),
+    # Go reads True and TRUE, and no other mixture
+    ({"topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "tRUE"}}, "'tRUE' is neither true nor false"),
+    ({"cpuManagerPolicyOptions": {"full-pcpus-only": "tRUE"}}, "'tRUE' is neither true nor false"),
     ({"topologyManagerPolicyOptions": "x"}, "'x' is no table"),
     ({"cpuManagerPolicyOptions": {"full-cores": "true"}}, "full-cores: unknown option; choose of full-pcpus-only"),
     ({"cpuManagerPolicyOptions": {"align-by-socket": "true"}}, "needs the feature gate CPUManagerPolicyAlphaOptions"),

@@ -78,6 +78,11 @@ def test_a_pod_without_uid_gets_one_of_its_own() -> None:
             {"hugepages-2Mi": "2Mi"},
             "hugepages-2Mi cannot be overco",
         ),
+        (("spec", "resources"), 4, "spec.resources: 4 is no mapping"),
+        (("spec", "resources"), {"limits": {"x.io/gpu": "1"}}, "spec.resources: x.io/gpu is not for a pod as a whole"),
+        (("spec", "resources"), {"requests": {"cpu": "4"}, "limits": {"cpu": "3"}}, "requests more cpu"),
+        (("spec", "resources"), {"requests": {"cpu": "1"}}, "requests.cpu: 1 is less than the containers ask for"),
+        (("spec", "resources"), {"requests": {"hugepages-2Mi": "2Mi"}}, "hugepages-2Mi cannot be overcommitted"),
     ],
 )
 def test_bad_manifests_are_named(path: tuple[Any, ...], wrong: Any, place: str) -> None:
@@ -137,3 +142,50 @@ def test_totals_count_what_runs_together(init: list[tuple[int, bool]], apps: lis
         tuple(cpu(f"c{i}", amount) for i, amount in enumerate(apps)),
     )
     assert effective_requests(pod) == {"cpu": Fraction(total)}
+
+
+def as_a_whole(resources: dict[str, Any], *containers: dict[str, Any]) -> Pod:
+    document = manifest(*(containers or (container("c", FULL),)))
+    document["spec"]["resources"] = resources
+    return pod_from(document)
+
+
+@pytest.mark.parametrize(
+    ("resources", "expected"),
+    [
+        ({"requests": FULL, "limits": FULL}, "Guaranteed"),
+        ({"requests": FULL, "limits": {"cpu": "2", "memory": "1Gi"}}, "Burstable"),
+        ({"requests": FULL, "limits": {"cpu": "1"}}, "Burstable"),
+        ({"requests": FULL}, "Burstable"),
+        ({"limits": {"hugepages-2Mi": "2Mi"}, "requests": {"cpu": "0", "memory": "0"}}, "BestEffort"),
+        ({}, "BestEffort"),  # whatever its containers ask for
+    ],
+)
+def test_resources_of_a_pod_as_a_whole_decide_its_qos_class(resources: dict[str, Any], expected: str) -> None:
+    idle = (container("c"),) if expected == "BestEffort" and resources else ()
+    assert qos_class(as_a_whole(resources, *idle)) == expected
+
+
+def test_a_request_of_a_pod_as_a_whole_counts_instead_of_its_containers() -> None:
+    asking = container("c", {"cpu": "1", "memory": "2", "x.io/gpu": "1"})
+    pod = as_a_whole({"requests": {"cpu": "4"}}, asking)
+    assert effective_requests(pod) == {"cpu": 4, "memory": 2, "x.io/gpu": 1}
+
+
+@pytest.mark.parametrize(
+    ("asked", "limits", "requests"),
+    [
+        ({"requests": {"memory": "9"}}, {"hugepages-2Mi": 4}, {"cpu": 2, "memory": 9, "hugepages-2Mi": 4}),
+        ({"limits": {"cpu": "8"}}, {"cpu": 8, "hugepages-2Mi": 4}, {"cpu": 2, "memory": 7, "hugepages-2Mi": 4}),
+        ({}, {}, {}),
+    ],
+)
+def test_what_a_pod_as_a_whole_leaves_open_is_filled_in(
+    asked: dict[str, Any], limits: dict[str, Fraction], requests: dict[str, Fraction]
+) -> None:
+    pages = {"hugepages-2Mi": "2", "x.io/gpu": "1"}
+    resources = as_a_whole(
+        asked, container("c", pages, {"cpu": "1", "memory": "7", **pages}), container("d", pages, {"cpu": "1", **pages})
+    ).resources
+    assert resources is not None
+    assert (resources.limits, resources.requests) == (limits, requests)

@@ -60,6 +60,9 @@ def test_in_the_proposal_strict_refuses_more_than_restricted() -> None:
         ({}, PolicyOptions()),
         ({"prefer-closest-numa-nodes": "true"}, PolicyOptions(prefer_closest_numa_nodes=True)),
         ({"max-allowable-numa-nodes": "64"}, PolicyOptions(max_allowable_numa_nodes=64)),
+        # Recorded: the kubelet takes every text that Go reads as true or false, and a bool is none other than its text.
+        *(({"prefer-closest-numa-nodes": text}, PolicyOptions(True)) for text in ("1", "t", "T", "TRUE", "True", True)),
+        *(({"prefer-closest-numa-nodes": text}, PolicyOptions(False)) for text in ("0", "f", "F", "FALSE", "False")),
     ],
 )
 def test_options_are_read(given: dict[str, object], expected: PolicyOptions) -> None:
@@ -70,6 +73,7 @@ def test_options_are_read(given: dict[str, object], expected: PolicyOptions) -> 
     ("given", "place"),
     [
         ({"prefer-closest-numa-nodes": "yes"}, 'prefer-closest-numa-nodes: "yes"'),
+        ({"prefer-closest-numa-nodes": "tRUE"}, 'prefer-closest-numa-nodes: "tRUE"'),
         ({"max-allowable-numa-nodes": "7"}, 'max-allowable-numa-nodes: "7"'),
         ({"max-allowable-numa-nodes": "many"}, 'max-allowable-numa-nodes: "many"'),
         ({"closest": "true"}, "closest: is unknown"),

@@ -1,12 +1,13 @@
 """The CPU manager: who gets CPUs of their own, what is shared, reused, given back and restored."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from harness.errors import UserError
-from harness.pods.pod import Container, Pod
+from harness.pods.pod import Container, Pod, PodResources
 from harness.providers.cpu import CpuManager, CpuTopology, parse_options, reserve
 from harness.topology.bitmask import mask_of
 from harness.topology.hints import Hints, TopologyHint
@@ -15,6 +16,8 @@ from tests.harness.providers.cpu.machines import container, machine, pod
 
 TWO_SOCKETS = machine(sockets=2, cores=4)  # node 0: CPUs 0-3 and 8-11, node 1: 4-7 and 12-15
 ANYWHERE = TopologyHint(None, False)
+_FOUR = {"cpu": Fraction(4), "memory": Fraction(2**32)}
+AS_A_WHOLE = PodResources(_FOUR, _FOUR)
 
 
 def static(topology: CpuTopology = TWO_SOCKETS, reserved: Collection[int] = (0, 8), **options: bool) -> CpuManager:
@@ -41,6 +44,9 @@ class TestWhoGetsCpus:
             pod("fraction", container("c", "1.5")),
             pod("burstable", Container("c", requests={"cpu": Fraction(2)}, limits={"cpu": Fraction(3)})),
             pod("besteffort", Container("c")),
+            # Recorded: v1.36 leaves a Guaranteed pod with resources as a whole alone, its devices excepted.
+            replace(pod("as-a-whole", container("c", 2)), resources=AS_A_WHOLE),
+            replace(pod("as-an-empty-whole", container("c", 2)), resources=PodResources()),
         ],
         ids=lambda each: each.uid,
     )

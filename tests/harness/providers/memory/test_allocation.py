@@ -1,5 +1,6 @@
 """Which nodes a container's memory comes from, how it is given back, and how it survives a restart."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.errors import UserError
-from harness.pods.pod import Container, Pod
+from harness.pods.pod import Container, Pod, PodResources
 from harness.providers.memory import Block, MemoryManager, MemoryNode
 from harness.topology.hints import TopologyHint
 from harness.topology.provider import AllocationError
@@ -34,6 +35,17 @@ def test_the_policy_none_and_other_pods_pin_nothing() -> None:
     manager = manager_of(4)
     best_effort = pod_of(Container("c"))
     manager.allocate(best_effort, best_effort.containers[0], NOWHERE)
+    assert manager.blocks == {}
+
+
+@pytest.mark.parametrize("asked", [{}, {"cpu": Fraction(4), "memory": Fraction(4 * GI)}])
+def test_a_guaranteed_pod_with_resources_as_a_whole_pins_nothing(asked: dict[str, Fraction]) -> None:
+    # Recorded: the kubelet v1.36 has no hints for its containers, nor blocks.
+    manager = manager_of(4)
+    pod = replace(pod_of(asks("c", 1)), resources=PodResources(asked, asked))
+    assert manager.get_topology_hints(pod, pod.containers[0]) == {}
+    assert manager.get_pod_topology_hints(pod) == {}
+    manager.allocate(pod, pod.containers[0], on(0))
     assert manager.blocks == {}
 
 
