@@ -11,7 +11,6 @@ RUNTIME ?= namespace
 
 run: $(VENV)/ready
 	tools/debian-packages $(TOOLS)
-	$(VENV)/bin/numaproof machine list
 	$(VENV)/bin/numaproof machine show dgx-a100
 	$(VENV)/bin/numaproof run --runtime $(RUNTIME) --out out single_numa multi_numa
 

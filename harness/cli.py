@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -28,7 +29,24 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; the answer is the exit code: 0 good, 1 what was tested is bad, 2 bad input."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    _open_closed_streams()
+    try:
+        code = _run(list(sys.argv[1:] if argv is None else argv))
+        print(end="", flush=True)  # a reader that is gone is noticed here, not while the interpreter ends
+        return code  # noqa: TRY300 (flushing belongs to what may fail)
+    except (UserError, MachineError) as error:
+        print(f"numaproof: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader of our output is gone (`numaproof ... | head`): nothing more can be said, and the code is that of
+        # any program which the lost pipe ends, not one that calls what was tested good.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+
+
+def _run(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="numaproof", description="Prove NUMA alignment without NUMA hardware.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     chosen = next((word for word in arguments if not word.startswith("-")), None)
@@ -37,19 +55,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         if name == chosen:
             importlib.import_module(module).add_arguments(command)
     args = parser.parse_args(arguments)
-    try:
-        code = int(importlib.import_module(COMMANDS[args.command][1]).run(args))
-        print(end="", flush=True)  # a reader that is gone is noticed here, not while the interpreter ends
-        return code  # noqa: TRY300 (flushing belongs to what may fail)
-    except (UserError, MachineError) as error:
-        print(f"numaproof: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:
-        # The reader of our output is gone (`numaproof ... | head`): nothing is wrong, and nothing more can be said.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except KeyboardInterrupt:
-        return 130
+    return int(importlib.import_module(COMMANDS[args.command][1]).run(args))
+
+
+def _open_closed_streams() -> None:
+    """Where whoever started us closed a stream (`>&-`), nothing else may take its number and with it our output."""
+    for name in ("stdin", "stdout", "stderr"):  # by their numbers: a file that is opened takes the lowest
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115, PTH123 (for ever)
 
 
 if __name__ == "__main__":

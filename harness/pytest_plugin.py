@@ -49,6 +49,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "machine(argument): the machine of the fixtures `machine` and `node`")
     config.stash[ENDING] = ExitStack()
     config.stash[RUN] = getattr(config, "workerinput", {}).get("numaproof_run") or f"run-{uuid.uuid4().hex[:8]}"
+    for folder in _folders(config):
+        if not folder.is_dir():
+            raise pytest.UsageError(f"{config.inipath}: numaproof_scenarios: {folder} is no folder; no test would run")
+
+
+def _folders(config: pytest.Config) -> list[Path]:
+    return [config.rootpath / folder for folder in config.getini("numaproof_scenarios")]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -70,8 +77,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "ScenarioF
     """A YAML file that was given by its path, or that lies in a folder of the setting, is a scenario; no other is."""
     if file_path.suffix not in SUFFIXES:
         return None
-    folders = [parent.config.rootpath / folder for folder in parent.config.getini("numaproof_scenarios")]
-    if parent.session.isinitpath(file_path) or any(file_path.is_relative_to(folder) for folder in folders):
+    if parent.session.isinitpath(file_path) or any(map(file_path.is_relative_to, _folders(parent.config))):
         return ScenarioFile.from_parent(parent, path=file_path)
     return None
 
@@ -135,8 +141,12 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     for line in matrix_lines(results):
         terminalreporter.write_line(line)
     if file := config.option.numaproof_summary:
-        Path(file).parent.mkdir(parents=True, exist_ok=True)
-        Path(file).write_text(json.dumps(summary(results, config.option.numaproof_runtime), indent=1) + "\n")
+        text = json.dumps(summary(results, config.option.numaproof_runtime), indent=1) + "\n"
+        try:
+            Path(file).parent.mkdir(parents=True, exist_ok=True)
+            Path(file).write_text(text)
+        except OSError as error:
+            raise pytest.UsageError(f"--numaproof-summary {file}: {error.strerror}; give another file") from error
 
 
 def _results(terminalreporter: Any) -> Iterator[Result]:

@@ -18,10 +18,14 @@ def listed(devices: Iterable[MockDevice]) -> list[api.Device]:
         api.Device(
             ID=device.id,
             health=HEALTHY if device.healthy else UNHEALTHY,
-            topology=api.TopologyInfo(nodes=[api.NUMANode(ID=node) for node in device.numa]) if device.numa else None,
+            topology=_topology(device.numa),
         )
         for device in devices
     ]
+
+
+def _topology(numa: tuple[int, ...] | None) -> api.TopologyInfo | None:
+    return None if numa is None else api.TopologyInfo(nodes=[api.NUMANode(ID=node) for node in numa])
 
 
 def spoil_list(devices: list[api.Device], faults: Mapping[str, Fault]) -> list[api.Device]:

@@ -23,23 +23,23 @@ def numbered_devices(count: int, numa: Sequence[int]) -> tuple[MockDevice, ...]:
     if count < 0:
         raise PluginError(f"--count {count}: give a number of devices from 0 on")
     return tuple(
-        MockDevice(str(number), (numa[number * len(numa) // count],) if numa else ()) for number in range(count)
+        MockDevice(str(number), (numa[number * len(numa) // count],) if numa else None) for number in range(count)
     )
 
 
 def parse_device(text: str) -> MockDevice:
-    """A device from `ID`, `ID=NODE` or `ID=NODE,NODE`; `ID=NODE!` is unhealthy."""
+    """A device from `ID`, `ID=NODE`, `ID=NODE,NODE` or `ID=`, a topology without nodes; `ID=NODE!` is unhealthy."""
     words, sick = text.removesuffix("!"), text.endswith("!")
-    device_id, _, nodes = words.partition("=")
+    device_id, told, nodes = words.partition("=")
     try:
-        numa = tuple(int(node) for node in nodes.split(",")) if nodes else ()
+        numa = tuple(int(node) for node in nodes.split(",") if nodes) if told else None
     except ValueError:
         raise PluginError(f"--device {text}: {nodes!r} is not a list of NUMA nodes; write ID=0 or ID=0,1") from None
     return MockDevice(device_id, numa, not sick)
 
 
 def read_devices(place: Path) -> tuple[MockDevice, ...]:
-    """Devices from a YAML file: a list of `{id: ..., numa: [..], healthy: true}`."""
+    """Devices from a YAML file: a list of `{id: ..., numa: [..], healthy: true}`; without `numa` no topology."""
     try:
         rows = yaml.safe_load(place.read_text())
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -56,18 +56,19 @@ def _device(row: Any, where: str) -> MockDevice:
     unknown = sorted(set(row) - {"id", "numa", "healthy"}, key=str)
     if unknown:
         raise PluginError(f"{where}: unknown key {unknown[0]!r}; known: id, numa, healthy")
-    numa = row.get("numa", [])
+    numa = row.get("numa")
     numa = [numa] if isinstance(numa, int) else numa
-    if not isinstance(numa, list) or not all(isinstance(node, int) for node in numa):
+    if numa is not None and not (isinstance(numa, list) and all(isinstance(node, int) for node in numa)):
         raise PluginError(f"{where}.numa: {numa!r} is not a list of NUMA nodes; write [0] or [0, 1]")
     if not isinstance(row.get("healthy", True), bool):
         raise PluginError(f"{where}.healthy: {row['healthy']!r} is neither true nor false")
-    return MockDevice(str(row["id"]), tuple(numa), row.get("healthy", True))
+    return MockDevice(str(row["id"]), None if numa is None else tuple(numa), row.get("healthy", True))
 
 
 def machine_devices(kind: Kind, root: Path) -> tuple[MockDevice, ...]:
     """The devices of a kind in the machine whose sysfs lies below `root`, named by their PCI addresses."""
-    return tuple(MockDevice(found.address, found.numa) for found in pci_functions(root) if kind.offers(found))
+    # What the firmware does not say a plugin does not invent.
+    return tuple(MockDevice(found.address, found.numa or None) for found in pci_functions(root) if kind.offers(found))
 
 
 def machine_links(root: Path) -> dict[tuple[str, str], int]:
@@ -89,7 +90,7 @@ def board_devices(name: str) -> tuple[tuple[MockDevice, ...], Links]:
 
 def preference(name: str, links: Links, devices: Sequence[MockDevice]) -> Preferred | None:
     """A way to prefer sets of devices: by links, by links without overlaps, or the lowest ids; None: no preference."""
-    numa = {device.id: device.numa for device in devices}
+    numa = {device.id: device.numa or () for device in devices}
     if name == "links":
         return lambda available, must, size: best_sets(links, available, must, size)
     if name == "partition":

@@ -12,7 +12,7 @@ class MockDevice:
     """One device as its plugin lists it."""
 
     id: str
-    numa: tuple[int, ...] = ()  # empty: the list says nothing about its topology
+    numa: tuple[int, ...] | None = None  # None: the list has no topology of it; empty: one without nodes
     healthy: bool = True
 
 

@@ -45,7 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--endpoint", help="the name of the plugin's socket (default: made of the resource's)")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--count", type=int, help="offer so many devices, named 0, 1, 2, ... (default: 4)")
-    what.add_argument("--device", action="append", metavar="ID[=NODE,...]", help="offer this device (may be repeated)")
+    what.add_argument(
+        "--device", action="append", metavar="ID[=[NODE,...]]", help="offer this device (may be repeated)"
+    )
     what.add_argument("--devices", type=Path, metavar="FILE", help="offer the devices of a YAML file")
     what.add_argument("--sysfs-root", type=Path, metavar="DIR", help="offer what the machine in DIR/sys has")
     what.add_argument("--board", help="offer the GPUs of a known board, with its NVLinks (dgx1-v100, ...)")
@@ -83,7 +85,7 @@ def _run(args: argparse.Namespace) -> int:
     devices, links = _devices(args)
     if args.dry_run:
         for device in devices:
-            print(device.id, *(f"node{node}" for node in device.numa), "" if device.healthy else "unhealthy")
+            print(device.id, *(f"node{node}" for node in device.numa or ()), "" if device.healthy else "unhealthy")
         return 0
     faults = _faults(args.fault)
     if code := _at_start(args, faults):

@@ -2,6 +2,7 @@
 
 import argparse
 
+from harness.runtimes.cgroups import remove_abandoned_cgroups
 from harness.runtimes.docker import engine_answers, reap_abandoned
 from harness.runtimes.places import remove_stale
 
@@ -11,8 +12,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Remove abandoned directories, then the containers whose directory is gone, and say which."""
+    """Remove abandoned directories, then the containers and control groups whose directory is gone, and say which."""
     removed = [str(place) for place in remove_stale()]
+    removed += [f"control group {name}" for name in remove_abandoned_cgroups()]
     if engine_answers():
         removed += [f"container {name}" for name in reap_abandoned()]
     print("\n".join(f"removed {what}" for what in removed) or "nothing was left behind")

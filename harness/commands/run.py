@@ -1,20 +1,27 @@
 """`numaproof run`: scenarios against the reference node; a front for pytest."""
 
 import argparse
-import importlib.util
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+from fake_sysfs import Machine, MachineError
 from harness.errors import UserError
-from harness.pytest_plugin import RUNTIMES, SUFFIXES
+from harness.pytest_plugin import RUNTIMES
+from harness.report.pictures import write_pictures
 from harness.runtimes.places import remove_stale
 from harness.scenario.bench import chosen_runtime
-from harness.scenario.instances import Instance, instances
-from harness.scenario.parse import parse_scenario
+from harness.scenario.instances import Instance
+from harness.scenario.selection import chosen, found, shipped_scenarios
 from harness.scenario.sharing import ByMachine, shares
 from harness.scenario.trees import machine_of
+
+_RESULTS = ("junit.xml", "summary.json")
+_PICTURES = "machines"
+# What people tell the pytest of their own tests: no business of ours, and able to break a run.
+_FOR_OTHERS = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--require", choices=("all",), help="all: a scenario that does not apply is a failure")
     parser.add_argument("--workers", "-n", type=int, default=os.cpu_count() or 1, help="side by side (default: cores)")
     parser.add_argument(
-        "--out", type=Path, default=Path("out"), help="where junit.xml and summary.json go (default: out)"
+        "--out", type=Path, default=Path("out"), help="where junit.xml, summary.json and pictures go (default: out)"
     )
     parser.add_argument("--list", action="store_true", help="list the instances, and end")
 
@@ -40,32 +47,77 @@ def run(args: argparse.Namespace) -> int:
     wanted = list(dict.fromkeys(word for what in args.what or [str(shipped)] for word in found(what, shipped)))
     # All of them are read before anything runs: a mistake is told at once, and in a line.
     listed = [one for word in wanted for one in chosen(word, tuple(args.machine))]
-    for argument in {one.argument for one in listed} if args.machine else ():
-        machine_of(argument)
+    machines = _machines(listed, args.machine)
     if args.list:
         print("\n".join(one.id for one in listed))
         return 0
     remove_stale()
     runtime = chosen_runtime(args.runtime)
     _reap(runtime)
-    print(f"runtime: {runtime}", flush=True)
-    try:
-        args.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"--out {args.out}: {error.strerror}; give a directory that can be made") from error
-    options = ["-p", "no:cacheprovider", "--import-mode=importlib", "-q", "--tb=short"]
-    # We are imported already, which pytest would warn of: nothing of ours needs its rewritten assertions.
-    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning", "-c", os.devnull, f"--rootdir={shipped}"]
+    _make_room(args.out, machines)
+    print(f"runtime: {runtime}; machines: {', '.join(machines)}; pictures of them: {args.out / _PICTURES}", flush=True)
+    workers = min(args.workers, len(listed))
+    options = [*_sealed(wanted, shipped), "-q", "--tb=short"]
     options += [f"--numaproof-machine={machine}" for machine in args.machine]
-    options += [f"--numaproof-runtime={runtime}", f"--junitxml={args.out / 'junit.xml'}"]
-    options += [f"--numaproof-summary={args.out / 'summary.json'}"]
+    options += [f"--numaproof-runtime={runtime}", f"--junitxml={args.out / _RESULTS[0]}"]
+    options += [f"--numaproof-summary={args.out / _RESULTS[1]}"]
     options += [f"--numaproof-require={args.require}"] if args.require else []
-    options += ["-n", str(args.workers)] if args.workers > 1 else []
-    ended = pytest.main([*options, *wanted], plugins=[ByMachine(shares(listed, args.workers))])
+    options += ["-n", str(workers)] if workers > 1 else []
+    try:
+        ended = pytest.main([*options, *wanted], plugins=[ByMachine(shares(listed, workers))])
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UserError(f"--out {args.out}: {error.strerror or error}; the results could not be written") from error
     _reap(runtime)
     if ended == pytest.ExitCode.INTERRUPTED:
         return 130  # as any program that a Ctrl-C ended
     return int(ended) if ended in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) else 2
+
+
+def _machines(listed: Sequence[Instance], given: Sequence[str]) -> dict[str, Machine]:
+    """The machines of all instances by name, which are machines indeed; and an id means one scenario."""
+    places: dict[str, Path] = {}
+    machines = {}
+    for one in listed:
+        path = one.scenario.path
+        other = places.setdefault(one.id, path)
+        if other != path and other.resolve() != path.resolve():
+            raise UserError(f"{other} and {path} have the same id, {one.scenario.id}; rename one file or its folder")
+        try:
+            machines[one.machine] = machine_of(one.argument)
+        except (MachineError, OSError) as error:
+            place = "--machine" if one.machine in given else f"{path}: matrix.machine"
+            raise UserError(f"{place}: {error}") from error
+    return machines
+
+
+def _make_room(out: Path, machines: Mapping[str, Machine]) -> None:
+    """A directory for the results, without those of an earlier run, and with a picture of each machine.
+
+    Refused before anything runs in vain.
+    """
+    try:
+        write_pictures(machines, out / _PICTURES)
+        for name in _RESULTS:
+            (out / name).write_text("")
+            (out / name).unlink()
+    except OSError as error:
+        raise UserError(f"--out {out}: {error.strerror}; give a directory that can be made and written") from error
+
+
+def _sealed(wanted: Sequence[str], shipped: Path) -> list[str]:
+    """Options of a pytest that takes nothing from where it runs: no settings, conftest.py, cache or other plugins."""
+    for name in _FOR_OTHERS:
+        os.environ.pop(name, None)
+    files = [os.path.abspath(word.partition("::")[0]) for word in wanted]  # noqa: PTH100 (a link keeps its name)
+    ours = all(Path(file).is_relative_to(shipped) for file in files)
+    # Tests are named by their place below this folder.
+    root = str(shipped) if ours else os.path.commonpath([Path.cwd(), *files])
+    options = ["--disable-plugin-autoload", "-p", "xdist", "-p", "numaproof", "-p", "no:cacheprovider"]
+    options += ["--noconftest", "-c", os.devnull, f"--rootdir={root}", f"--confcutdir={root}"]
+    # We are imported already, which pytest would warn of: nothing of ours needs its rewritten assertions.
+    return [*options, "--import-mode=importlib", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 
 
 def _reap(runtime: str) -> None:
@@ -74,38 +126,3 @@ def _reap(runtime: str) -> None:
         from harness.runtimes.docker import reap_abandoned  # noqa: PLC0415 (the SDK takes long to import)
 
         reap_abandoned()
-
-
-def shipped_scenarios() -> Path:
-    """The folder of the scenarios that come with numaproof."""
-    suites = importlib.util.find_spec("suites")
-    if suites is None or not suites.submodule_search_locations:
-        raise UserError("the package `suites` is not installed; install numaproof whole")
-    return Path(suites.submodule_search_locations[0]) / "scenarios"
-
-
-def found(what: str, shipped: Path) -> list[str]:
-    """What a word stands for, as pytest takes it: a path's files, a theme's, a scenario's, or a single instance."""
-    scenario, bracket, _ = what.partition("[")
-    for path in (Path(what), shipped / what):
-        if path.is_dir():
-            files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES)
-            if not files:
-                raise UserError(f"{what}: no scenario lies in this folder; they are files *.yaml")
-            return [str(file) for file in files]
-        if path.exists():
-            return [str(path)]
-    if (shipped / f"{scenario}.yaml").is_file():
-        return [f"{shipped / scenario}.yaml" + (f"::{what}" if bracket else "")]
-    themes = ", ".join(sorted(place.name for place in shipped.iterdir() if place.is_dir()))
-    raise UserError(f"{what}: no file, folder or scenario of this name; themes: {themes}; ids: numaproof run --list")
-
-
-def chosen(word: str, machines: tuple[str, ...]) -> list[Instance]:
-    """The instances that a word of `found` means."""
-    file, _, wanted = word.partition("::")
-    listed = [one for one in instances(parse_scenario(Path(file)), machines) if wanted in ("", one.id)]
-    if not listed:
-        scenario = wanted.partition("[")[0]
-        raise UserError(f"{wanted}: the scenario has no such instance; ids: numaproof run --list {scenario}")
-    return listed

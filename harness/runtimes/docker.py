@@ -3,8 +3,10 @@
 import contextlib
 import io
 import os
+import signal
 import socket
 from collections.abc import Iterator, Mapping, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,33 +16,28 @@ import requests.exceptions
 from docker.types import Mount
 
 from harness.errors import UserError
+from harness.runtimes.contexts import engine_address
 from harness.runtimes.machine_binds import machine_binds
 from harness.runtimes.program import Bind, CannotStartError, Finished, Program
-from harness.waiting import wait_until
+from harness.waiting import WaitTimeoutError, wait_until
 
 LABEL = "numaproof.run"  # its value names the run's directory, by which an abandoned container is told
+_MOST_PROCESSES = 4096  # in a container, threads included: a program that forks without end hurts itself alone
 _API_SECONDS = 120  # a busy engine answers late, not wrongly
 
 
 def connect(host: str | None = None) -> docker.DockerClient:
     """A client of the engine at an address; None: where DOCKER_HOST, or else the current context, says."""
-    where = host or os.environ.get("DOCKER_HOST") or _context_address()
+    where = host or engine_address(os.environ)
     try:
         _knock(where)
         client = docker.DockerClient(base_url=where, timeout=_API_SECONDS)
         client.ping()
     except (docker.errors.DockerException, requests.exceptions.RequestException, OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
         raise UserError(
-            f"no Docker engine answers at {where} ({reason}); start one, or take --runtime namespace"
+            f"no Docker engine answers at {where} ({_one_line(error)}); start one, or take --runtime namespace"
         ) from error
     return client
-
-
-def _context_address() -> str:
-    """Where the user's current context says that the engine is."""
-    context = docker.ContextAPI.get_current_context()
-    return context.Host if context is not None and context.Host else "unix:///var/run/docker.sock"
 
 
 def _knock(where: str) -> None:
@@ -48,6 +45,10 @@ def _knock(where: str) -> None:
     if where.startswith("unix://"):
         with socket.socket(socket.AF_UNIX) as probe:
             probe.connect(where.removeprefix("unix://"))
+
+
+def _one_line(what: object) -> str:
+    return " ".join(str(what).split())
 
 
 def engine_answers(host: str | None = None) -> bool:
@@ -72,8 +73,12 @@ def build_image(client: docker.DockerClient, context: bytes, tag: str, arguments
             forcerm=True,
             labels={LABEL: "image"},
         )
-    except (docker.errors.BuildError, docker.errors.APIError) as error:
-        raise UserError(f"the image {tag} cannot be built: {error}") from error
+    except docker.errors.BuildError as error:
+        # What the failed step printed: Podman's error itself says no more than that it failed.
+        printed = "".join(line.get("stream", "") for line in error.build_log)
+        raise UserError(f"the image {tag} cannot be built: {_one_line(error)}; {_one_line(printed[-500:])}") from error
+    except (docker.errors.APIError, requests.exceptions.RequestException) as error:
+        raise UserError(f"the image {tag} cannot be built: {_one_line(error)}") from error
 
 
 def has_image(client: docker.DockerClient, tag: str) -> bool:
@@ -87,8 +92,14 @@ def has_image(client: docker.DockerClient, tag: str) -> bool:
 
 def import_image(client: docker.DockerClient, archive: Path, tag: str) -> None:
     """Make an image of a root file system's tar."""
-    repository, _, version = tag.partition(":")
-    client.api.import_image_from_file(str(archive), repository=repository, tag=version)
+    try:
+        # The tag as part of the name: given apart from it, Podman 4.3 forgets it.
+        told = client.api.import_image_from_file(str(archive), repository=tag)
+    except (docker.errors.APIError, requests.exceptions.RequestException) as error:
+        told = _one_line(error)
+    # An engine may begin its answer well and fail afterwards (a full disk, say): what counts is what it holds then.
+    if not has_image(client, tag):
+        raise UserError(f"the engine cannot import the image's base {tag}: {_one_line(told)}")
 
 
 def reap_abandoned() -> list[str]:
@@ -105,10 +116,27 @@ def reap_containers(client: docker.DockerClient) -> list[str]:
     removed = []
     for container in client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True):
         if not Path(container.labels[LABEL]).exists():
-            with contextlib.suppress(docker.errors.NotFound, docker.errors.APIError):
-                container.remove(force=True)
+            with contextlib.suppress(docker.errors.APIError, WaitTimeoutError):
+                _remove(container)
                 removed.append(str(container.name))
     return removed
+
+
+def _remove(container: Any) -> None:
+    """End and remove a container; it is gone afterwards, whoever else removes it at the same time."""
+
+    def gone() -> bool:
+        try:
+            container.remove(force=True)
+        except docker.errors.NotFound:
+            return True
+        except docker.errors.APIError as error:
+            if error.status_code != HTTPStatus.CONFLICT:  # a conflict: somebody is just removing it
+                raise
+            return False
+        return True
+
+    wait_until(gone, timeout=_API_SECONDS, what=f"the end of the container {container.name}", interval=0.1)
 
 
 class DockerRuntime:
@@ -142,6 +170,7 @@ class DockerRuntime:
                 tmpfs={"/tmp": "mode=1777", "/run": "mode=755"},
                 cap_drop=["ALL"],
                 security_opt=["no-new-privileges:true"],
+                pids_limit=_MOST_PROCESSES,
                 user=f"{os.geteuid()}:{os.getegid()}",
                 labels={LABEL: str(self._run)},
             )
@@ -169,13 +198,15 @@ class Contained:
         return self
 
     def __exit__(self, *reason: object) -> None:
-        with contextlib.suppress(docker.errors.NotFound):
-            self._container.remove(force=True)
+        _remove(self._container)
 
     def poll(self) -> int | None:
         """Its exit code, 128 + n after signal n; None: it still runs."""
-        state = self._client.api.inspect_container(self._container.id)["State"]
-        return None if state["Status"] in ("created", "running") else int(state["ExitCode"])
+        try:
+            state = self._client.api.inspect_container(self._container.id)["State"]
+        except docker.errors.NotFound:
+            return 128 + signal.SIGKILL  # somebody removed it, with force
+        return int(state["ExitCode"]) if state["Status"] in ("exited", "dead", "stopped") else None
 
     def terminate(self) -> None:
         """Ask it to end (SIGTERM); nothing happens when it has ended already."""
@@ -191,7 +222,10 @@ class Contained:
 
     def output(self) -> str:
         """What it has printed so far, both streams."""
-        printed: bytes = self._container.logs(stdout=True, stderr=True, tail=5000)
+        try:
+            printed: bytes = self._container.logs(stdout=True, stderr=True, tail=5000)
+        except docker.errors.NotFound:
+            return ""  # somebody removed it
         return printed.decode(errors="replace")
 
     def execute(self, command: Sequence[str], timeout: float = 60) -> Finished:

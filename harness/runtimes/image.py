@@ -8,8 +8,6 @@ import fcntl
 import hashlib
 import io
 import os
-import shutil
-import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator
@@ -18,30 +16,35 @@ from importlib import metadata
 from pathlib import Path
 
 from harness.errors import UserError
+from harness.runtimes.base import INCLUDES, PYTHON, SUITE, made_base
 from harness.runtimes.docker import build_image, connect, has_image, import_image
+from harness.runtimes.host_tool import run_tool
+from harness.runtimes.launched import ProcessRuntime
 from harness.runtimes.places import parents, run_directory
 
-_SOURCES = Path(__file__).parent.parent.parent
+_ROOT = Path(__file__).parent.parent.parent
 _PACKAGES = ("harness", "fake_sysfs", "plugins_mock", "suites")
-_SUITE = "bookworm"
-_BASE_PYTHON = "3.11"  # that suite's
-_BASE_INCLUDES = "python3,util-linux,numactl,hwloc-nox"
-_BASE = f"numaproof-base:{_SUITE}"
-_DOCKERFILE = Path(__file__).with_name("Dockerfile")
+_BASE = f"numaproof-base:{SUITE}-{hashlib.sha256(INCLUDES.encode()).hexdigest()[:8]}"
+_DOCKERFILE = "harness/runtimes/Dockerfile"
 
 
 def ensure_image() -> str:
     """The tag of an image with exactly our present code, built when the engine does not hold it yet."""
-    tag = f"numaproof:{_content_hash()}"
+    sources = _sources()
+    tag = f"numaproof:{_content_hash(sources)}"
     client = connect()
     try:
         with _one_at_a_time():
             if not has_image(client, tag):
                 if not has_image(client, _BASE):
                     with run_directory("base", on_disk=True) as place:
-                        import_image(client, _made_base(place), _BASE)
+                        import_image(client, made_base(place), _BASE)
                 with run_directory("image", on_disk=True) as place:
-                    build_image(client, _context(_collected_packages(place)), tag, {"BASE": _BASE})
+                    build_image(client, _context(sources, _collected_packages(place)), tag, {"BASE": _BASE})
+    except OSError as error:
+        raise UserError(
+            f"the image cannot be made: {error}; TMPDIR names another place for what it is made of"
+        ) from error
     finally:
         client.close()
     return tag
@@ -55,11 +58,14 @@ def _one_at_a_time() -> Iterator[None]:
         yield
 
 
-def _files() -> Iterator[Path]:
-    for package in _PACKAGES:
-        for path in sorted((_SOURCES / package).rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                yield path
+def _sources() -> dict[str, bytes]:
+    """Path -> content of our code; read once, so that the hash and the image cannot differ while somebody edits."""
+    paths = [path for package in _PACKAGES for path in sorted((_ROOT / package).rglob("*"))]
+    return {
+        str(path.relative_to(_ROOT)): path.read_bytes()
+        for path in paths
+        if path.is_file() and "__pycache__" not in path.parts
+    }
 
 
 def _requirements() -> list[str]:
@@ -67,34 +73,11 @@ def _requirements() -> list[str]:
     return sorted(text for text in metadata.requires("numaproof") or [] if "extra ==" not in text)
 
 
-def _content_hash() -> str:
-    summed = hashlib.sha256(f"{_BASE_INCLUDES}{_BASE}{_requirements()}".encode())
-    for path in _files():
-        summed.update(f"{path.relative_to(_SOURCES)}\0".encode())
-        summed.update(path.read_bytes())
+def _content_hash(sources: dict[str, bytes]) -> str:
+    summed = hashlib.sha256(f"{_BASE}{_requirements()}".encode())
+    for name, content in sources.items():
+        summed.update(f"{name}\0{len(content)}\0".encode() + content)
     return summed.hexdigest()[:16]
-
-
-def _made_base(place: Path) -> Path:
-    """A small Debian as a tar, from the mirror that the host itself uses."""
-    if shutil.which("mmdebstrap") is None or os.geteuid() != 0:
-        raise UserError(
-            "the image's base is made by mmdebstrap as root: apt-get install mmdebstrap, or `docker build .`"
-        )
-    archive = place / "base.tar"
-    mirrors = [path for path in _apt_sources() if _SUITE in path.read_text()]
-    command = ["mmdebstrap", "--variant=minbase", f"--include={_BASE_INCLUDES}", _SUITE, str(archive)]
-    done = subprocess.run([*command, *map(str, mirrors)], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise UserError(f"mmdebstrap cannot make the image's base: {done.stderr.strip().splitlines()[-1]}")
-    return archive
-
-
-def _apt_sources() -> Iterator[Path]:
-    apt = Path("/etc/apt")
-    yield from (path for path in (apt / "sources.list",) if path.is_file())
-    yield from sorted((apt / "sources.list.d").glob("*.list"))
-    yield from sorted((apt / "sources.list.d").glob("*.sources"))
 
 
 def _collected_packages(place: Path) -> Path:
@@ -102,30 +85,21 @@ def _collected_packages(place: Path) -> Path:
     packages = place / "packages"
     machine = os.uname().machine
     platforms = [f"--platform=manylinux{version}_{machine}" for version in ("2014", "_2_17", "_2_28", "_2_34", "_2_36")]
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--target",
-        str(packages),
-    ]
-    command += ["--only-binary=:all:", f"--python-version={_BASE_PYTHON}", "--implementation=cp", *platforms]
-    done = subprocess.run([*command, *_requirements()], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise UserError(f"the image's Python packages cannot be collected: {done.stderr.strip().splitlines()[-1]}")
+    command = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    wanted = ("--only-binary=:all:", f"--python-version={PYTHON}", "--implementation=cp", *platforms, *_requirements())
+    told = "the image's Python packages cannot be collected"
+    run_tool(ProcessRuntime(), (*command, "--target", str(packages), *wanted), place, told)
     return packages
 
 
-def _context(packages: Path) -> bytes:
+def _context(sources: dict[str, bytes], packages: Path) -> bytes:
     """The packed build context: the Dockerfile, our code, and the packages."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
-        archive.add(_DOCKERFILE, arcname="Dockerfile", filter=_owned_by_root)
-        for path in _files():
-            archive.add(path, arcname=str(path.relative_to(_SOURCES)), filter=_owned_by_root)
+        for name, content in {"Dockerfile": sources[_DOCKERFILE], **sources}.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
         archive.add(packages, arcname="packages", filter=_owned_by_root)
     return packed.getvalue()
 

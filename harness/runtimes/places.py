@@ -12,6 +12,8 @@ from pathlib import Path
 
 _PREFIX = "numaproof-"
 _LOCK = ".lock"
+_NEW_LOCK = f"{_LOCK}-new"  # until it is held
+_QUIET_SECONDS = 60
 _REMOVE_SECONDS = 30
 
 
@@ -26,14 +28,50 @@ def run_directory(kind: str, *, on_disk: bool = False) -> Iterator[Path]:
     parent = parents()[-1 if on_disk else 0]
     place = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{kind}-", dir=parent))
     # Locked before it bears the name that others look for: there is no moment at which it seems abandoned.
-    lock = os.open(place / f"{_LOCK}-new", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    lock = os.open(place / _NEW_LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    (place / f"{_LOCK}-new").rename(place / _LOCK)
+    (place / _NEW_LOCK).rename(place / _LOCK)
     try:
         yield place
     finally:
         _remove(place)
         os.close(lock)
+
+
+@contextmanager
+def shared_directory(name: str) -> Iterator[Path]:
+    """The directory of ours that all who give this name share, made by the first; in use as long as one of them lives.
+
+    `remove_shared` takes it away; where nobody is left to do that, the next sweep does.
+    """
+    place = _shared(name)
+    lock = _joined(place)
+    try:
+        yield place
+    finally:
+        os.close(lock)
+
+
+def remove_shared(name: str) -> None:
+    """Remove a shared directory, if anybody made it."""
+    _remove(_shared(name))
+
+
+def _shared(name: str) -> Path:
+    return parents()[0] / f"{_PREFIX}{name}"
+
+
+def _joined(place: Path) -> int:
+    """Make a directory if it is not there, and hold its lock together with others; the answer is the lock."""
+    while True:
+        place.mkdir(mode=0o700, exist_ok=True)
+        # A sweep may come before we hold the lock, and take all away: then once more.
+        with contextlib.suppress(FileNotFoundError):
+            lock = os.open(place / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            if os.fstat(lock).st_nlink:
+                return lock
+            os.close(lock)
 
 
 def remove_stale() -> list[Path]:
@@ -44,7 +82,18 @@ def remove_stale() -> list[Path]:
             with contextlib.suppress(OSError), _abandoned(place):
                 _remove(place)
                 removed += [] if place.exists() else [place]
+            with contextlib.suppress(OSError):
+                if _never_locked(place):
+                    (place / _NEW_LOCK).unlink(missing_ok=True)
+                    place.rmdir()
+                    removed.append(place)
     return removed
+
+
+def _never_locked(place: Path) -> bool:
+    """Whether a directory has been empty for long: its owner was killed just when it made, or removed, it."""
+    quiet = time.time() - place.stat().st_mtime > _QUIET_SECONDS
+    return quiet and {path.name for path in place.iterdir()} <= {_NEW_LOCK}
 
 
 def _remove(place: Path) -> None:

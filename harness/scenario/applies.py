@@ -28,7 +28,7 @@ def _named_nodes(scenario: Scenario) -> Iterator[int]:
     for step in scenario.steps:
         for expected in step.expected:
             yield from expected.nodes or ()
-            for words in expected.containers.values():
+            for words in (*expected.containers.values(), expected.allocatable):
                 yield from _named_by_container(words)
 
 

@@ -21,8 +21,6 @@ from harness.scenario.served import ServedRig
 from harness.scenario.sizes import Sizes, sizes_of
 from harness.scenario.trees import Trees, machine_of
 
-RUNTIMES = ("auto", "docker", "namespace", "process")
-
 
 def chosen_runtime(name: str) -> str:
     """What `auto` stands for here: docker where an engine answers, else namespaces, else plain processes.

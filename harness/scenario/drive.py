@@ -6,9 +6,9 @@ from dataclasses import replace
 from fake_sysfs import Machine
 from harness.errors import UserError
 from harness.scenario.instances import Instance
-from harness.scenario.judge import Calls, differences
+from harness.scenario.judge import differences
 from harness.scenario.model import ContainerWords, Expected, Step
-from harness.scenario.outcome import Given, Outcome
+from harness.scenario.outcome import Calls, Given, Outcome, Seen
 from harness.scenario.pods import manifest
 from harness.scenario.rig import Rig, RigFailedError
 from harness.scenario.sizes import Sizes
@@ -34,9 +34,11 @@ def drive(instance: Instance, machine: Machine, sizes: Sizes, rig: Rig) -> list[
             found += [f"{step.place}: {text}" for text in rig.look()]
         if step.action == "start":
             found += [f"{step.place}: {text}" for text in rig.start(step.what)]
-        after = rig.calls()
-        for one in expected:
-            found += differences(one, outcome, _since(before, after), sizes, node_of_cpu, step.place)
+        seen = _seen(rig, outcome, before, expected)
+        wrong = [text for one in expected for text in differences(one, seen, sizes, node_of_cpu, step.place)]
+        if wrong and step.action == "admit":
+            wrong += [f"the node: {text}" for text in rig.explain(manifest(step.what, sizes, step.place))]
+        found += wrong
         found += [f"{step.place}: {text}" for text in _invariants(rig, pods)]
     return found
 
@@ -88,6 +90,19 @@ def _without_ended(outcome: Outcome, containers: Iterable[ContainerWords]) -> Ou
     return replace(outcome, containers={name: given for name, given in outcome.containers.items() if name in lasting})
 
 
+def _seen(rig: Rig, outcome: Outcome, before: Calls, expected: Iterable[Expected]) -> Seen:
+    """What a step led to, as far as its expectations speak of it."""
+    named = {pod for one in expected for pod in one.listed}
+    got = {pod: rig.pod_resources_of(pod) for pod in named}
+    return Seen(
+        outcome,
+        _since(before, rig.calls()),
+        rig.metrics() if any(one.metrics for one in expected) else {},
+        {pod: None if containers is None else tuple(containers) for pod, containers in got.items()},
+        rig.allocatable() if any(one.allocatable for one in expected) else Given(),
+    )
+
+
 def _since(before: Calls, after: Calls) -> Calls:
     return {
         resource: {call: times - before.get(resource, {}).get(call, 0) for call, times in calls.items()}
@@ -96,7 +111,10 @@ def _since(before: Calls, after: Calls) -> Calls:
 
 
 def _invariants(rig: Rig, pods: Mapping[str, Outcome]) -> list[str]:
-    """What must hold after every step of every scenario: pods keep what they got, and nothing is given twice."""
+    """What must hold after every step of every scenario: pods keep what they got, and nothing is given twice.
+
+    And PodResources, which monitoring believes, tells the same of every pod.
+    """
     wrong = []
     held = rig.assignments()
     if sorted(held) != sorted(pods):
@@ -110,7 +128,30 @@ def _invariants(rig: Rig, pods: Mapping[str, Outcome]) -> list[str]:
         for thing in {thing for given in containers.values() for thing in _things(given)}:
             if owner.setdefault(thing, pod) != pod:
                 wrong.append(f"{' '.join(thing)} belongs to both {owner[thing]} and {pod}")
+    return wrong + _untold(rig, pods)
+
+
+def _untold(rig: Rig, pods: Mapping[str, Outcome]) -> list[str]:
+    """How what PodResources tells differs from what was admitted; init containers that have ended are not shown."""
+    wrong = []
+    listed = rig.pod_resources()
+    for pod in sorted({*listed, *pods}):
+        told = listed.get(pod)
+        admitted = {name: _shown(given) for name, given in pods[pod].containers.items()} if pod in pods else None
+        if told != admitted:
+            wrong.append(f"PodResources lists {told} for {pod}, admitted was {admitted}")
+        if told != rig.pod_resources_of(pod):
+            wrong.append(f"PodResources lists {told} for {pod}, and gets {rig.pod_resources_of(pod)}")
     return wrong
+
+
+def _shown(given: Given) -> Given:
+    """What PodResources shows of a container: all but devices whose topology has no nodes, as in the kubelet."""
+    devices = {
+        resource: {device: nodes for device, nodes in held.items() if nodes != ()}
+        for resource, held in given.devices.items()
+    }
+    return replace(given, devices={resource: held for resource, held in devices.items() if held})
 
 
 def _things(given: Given) -> Iterator[tuple[str, str]]:

@@ -5,23 +5,25 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fake_sysfs.lists import format_cpulist, parse_cpulist
+from harness.pods.quantity import parse_quantity
 from harness.scenario.model import Expected
-from harness.scenario.outcome import Given, Outcome
+from harness.scenario.outcome import Calls, Given, Outcome, Seen
 from harness.scenario.sizes import Sizes
 
-# resource -> call -> how often
-Calls = Mapping[str, Mapping[str, int]]
+
+def differences(expected: Expected, seen: Seen, sizes: Sizes, node_of_cpu: Mapping[int, int], place: str) -> list[str]:
+    """Every way in which what was seen differs from an expectation; empty: none."""
+    found = [
+        *_of_outcome(expected, seen.outcome, sizes, node_of_cpu, place),
+        *_of_calls(expected, seen.calls),
+        *_of_metrics(expected, seen.metrics, sizes, place),
+        *_of_pod_resources(expected, seen, sizes, node_of_cpu, place),
+    ]
+    return [f"{place}: {text}" for text in found]
 
 
-def differences(
-    expected: Expected, seen: Outcome, calls: Calls, sizes: Sizes, node_of_cpu: Mapping[int, int], place: str
-) -> list[str]:
-    """Every way in which an outcome differs from an expectation; empty: none."""
-    return [f"{place}: {text}" for text in _differences(expected, seen, calls, sizes, node_of_cpu, place)]
-
-
-def _differences(
-    expected: Expected, seen: Outcome, calls: Calls, sizes: Sizes, node_of_cpu: Mapping[int, int], place: str
+def _of_outcome(
+    expected: Expected, seen: Outcome, sizes: Sizes, node_of_cpu: Mapping[int, int], place: str
 ) -> Iterable[str]:
     if expected.refuses is not None:
         yield f"expected a refusal to start with {expected.refuses!r}, was up"
@@ -37,7 +39,7 @@ def _differences(
     if expected.aligned is not None:
         yield from _alignment(expected.aligned, by_container)
     if expected.numa is not None:
-        count = int(sizes.resolve(expected.numa, place))
+        count = sizes.count(expected.numa, f"{place}.expect.numa")
         for name, nodes in by_container.items():
             if nodes and len(nodes) != count:
                 yield f"expected {name} on {count} NUMA nodes, was on {sorted(nodes)}"
@@ -50,16 +52,47 @@ def _differences(
             yield f"expected a container {name}, were {sorted(seen.containers)}"
         else:
             yield from _container(name, words, seen, sizes, node_of_cpu, place)
+
+
+def _of_calls(expected: Expected, calls: Calls) -> Iterable[str]:
     for resource, wanted in expected.calls.items():
         for call, times in wanted.items():
             if calls.get(resource, {}).get(call, 0) != times:
                 yield f"expected {times} x {call} of {resource}, were {dict(calls.get(resource, {}))}"
 
 
+def _of_metrics(expected: Expected, samples: Mapping[str, float], sizes: Sizes, place: str) -> Iterable[str]:
+    for name, wanted in expected.metrics.items():
+        value = sizes.number(wanted, f"{place}.expect.metrics")
+        if samples.get(name) != value:
+            yield f"expected the metric {name} to be {value:g}, was {samples.get(name, 'absent')}"
+
+
+def _of_pod_resources(
+    expected: Expected, seen: Seen, sizes: Sizes, node_of_cpu: Mapping[int, int], place: str
+) -> Iterable[str]:
+    for pod, names in expected.listed.items():
+        shown = seen.listed.get(pod)
+        if (shown is None) != (names is None) or sorted(shown or ()) != sorted(names or ()):
+            yield f"expected PodResources to show {_told(names)} of {pod}, was {_told(shown)}"
+    if expected.allocatable:
+        name = "all that is allocatable"
+        everything = Outcome(True, containers={name: seen.allocatable})
+        yield from _container(name, expected.allocatable, everything, sizes, node_of_cpu, place)
+
+
+def _told(names: Iterable[str] | None) -> str:
+    return "nothing" if names is None else f"the containers {sorted(names)}"
+
+
 def nodes_of(given: Given, node_of_cpu: Mapping[int, int]) -> frozenset[int]:
     """The NUMA nodes that a container's CPUs, memory and devices come from."""
-    of_devices = (nodes for devices in given.devices.values() for nodes in devices.values())
-    return frozenset(node_of_cpu[cpu] for cpu in given.cpus).union(*given.memory, *of_devices)
+    of_devices = (nodes or () for devices in given.devices.values() for nodes in devices.values())
+    return frozenset(node_of_cpu[cpu] for cpu in given.cpus).union(_memory_nodes(given), *of_devices)
+
+
+def _memory_nodes(given: Given) -> frozenset[int]:
+    return frozenset().union(*(block.nodes for block in given.memory))
 
 
 def _alignment(aligned: str, by_container: Mapping[str, frozenset[int]]) -> Iterable[str]:
@@ -89,7 +122,7 @@ def _container(
     elif "cpus" in words and given.cpus != frozenset(parse_cpulist(str(words["cpus"]))):
         yield f"expected {name} on the CPUs {words['cpus']}, were {format_cpulist(sorted(given.cpus)) or 'shared'}"
     if "cpu_count" in words:
-        count = int(sizes.resolve(str(words["cpu_count"]), place))
+        count = sizes.count(str(words["cpu_count"]), f"{place}.expect.containers.{name}.cpu_count")
         if len(given.cpus) != count:
             yield f"expected {count} CPUs for {name}, were {len(given.cpus)}"
     other = seen.containers.get(words["same_cpus_as"]) if "same_cpus_as" in words else given
@@ -97,15 +130,20 @@ def _container(
         yield f"expected {name} on the CPUs of {words['same_cpus_as']}"
     if "nodes" in words and nodes_of(given, node_of_cpu) != frozenset(words["nodes"]):
         yield f"expected {name} on the NUMA nodes {words['nodes']}, were {sorted(nodes_of(given, node_of_cpu))}"
-    if "memory_nodes" in words and frozenset().union(*given.memory) != frozenset(words["memory_nodes"]):
-        yield f"expected {name}'s memory on {words['memory_nodes']}, was on {sorted(frozenset().union(*given.memory))}"
+    if "memory_nodes" in words and _memory_nodes(given) != frozenset(words["memory_nodes"]):
+        yield f"expected {name}'s memory on {words['memory_nodes']}, was on {sorted(_memory_nodes(given))}"
+    for resource, size in words.get("memory", {}).items():
+        wanted = int(parse_quantity(sizes.resolve(str(size), place)))
+        amount = sum(block.size for block in given.memory if block.resource == resource)
+        if amount != wanted:
+            yield f"expected {wanted} bytes of {resource} for {name}, were {amount}"
     for resource, wanted in words.get("devices", {}).items():
         held = given.devices.get(resource, {})
         if isinstance(wanted, int):
             if len(held) != wanted:
                 yield f"expected {wanted} of {resource} for {name}, were {sorted(held)}"
         elif isinstance(wanted, Mapping):
-            counts = Counter(",".join(map(str, nodes)) or "none" for nodes in held.values())
+            counts = Counter(",".join(map(str, nodes or ())) or "none" for nodes in held.values())
             if dict(counts) != {str(key): value for key, value in wanted.items()}:
                 yield f"expected {resource} for {name} by NUMA node {dict(wanted)}, were {dict(counts)}"
         elif sorted(held) != sorted(map(str, wanted)):

@@ -18,11 +18,12 @@ class PluginWords:
 
     resource: str
     per_numa: Size | None = None  # so many devices on every NUMA node that has CPUs
-    devices: tuple[Mapping[str, Any], ...] = ()  # or exactly these: id, numa (a list, or absent), healthy
+    devices: tuple[Mapping[str, Any], ...] = ()  # or exactly these: id, numa (a list, or None), healthy
     sysfs: str | None = None  # or those of the machine's PCI tree: "gpu", "nic"
     preferred: str = "none"  # none | lowest | links
     plural: bool = False
     pre_start: bool = False
+    list: str = "kept"  # kept | fails (at once) | ends (after the first list); until the node restarts
     faults: tuple[str, ...] = ()  # CALL=KIND[:VALUE][*TIMES]
 
 
@@ -49,6 +50,9 @@ class Expected:
     nodes: tuple[int, ...] | None = None  # which NUMA nodes the pod's resources come from
     containers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by name: cpus, nodes, devices, memory
     calls: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # resource -> call -> how often in this step
+    metrics: Mapping[str, Size] = field(default_factory=dict)  # sample -> its value after this step
+    listed: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)  # pod -> containers; None: not there
+    allocatable: Mapping[str, Any] = field(default_factory=dict)  # as a container: cpus, cpu_count, devices, memory
     when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # only for these values of the matrix
 
 

@@ -18,18 +18,28 @@ from harness.scenario.model import (
     Scenario,
     Step,
 )
+from harness.scenario.samples import sample_name
+from harness.scenario.strict_yaml import load
 from harness.scenario.words import Words
 
 ACTIONS = ("admit", "remove", "restart", "stop", "lose", "health", "offline", "look", "start")
+EXPECTATIONS = (
+    *("admitted", "reason", "message", "refuses", "aligned", "numa", "nodes", "containers", "calls"),
+    *("metrics", "listed", "allocatable", "when"),
+)
 ALIGNMENTS = ("container", "pod", "no")
 PREFERENCES = ("none", "lowest", "links")
-CALLS = ("Allocate", "GetPreferredAllocation", "GetPreferredAllocations", "PreStartContainer")
+LISTS = ("kept", "fails", "ends")
+_LARGEST = 1 << 20  # of a file: YAML is read at some MB a minute
+CALLS = ("Allocate", "GetPreferredAllocation", "GetPreferredAllocations", "ListAndWatch", "PreStartContainer")
 
 
 def parse_scenario(path: Path) -> Scenario:
     """The scenario of a file, or one line that says what is wrong with it, and where."""
     try:
-        value = yaml.safe_load(path.read_text())
+        if path.stat().st_size > _LARGEST:
+            raise UserError(f"{path}: is larger than any scenario, {_LARGEST} bytes; give the scenario alone")
+        value = load(path.read_text())
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
     except yaml.YAMLError as error:
@@ -94,7 +104,7 @@ def _needs(value: Any, place: str) -> Needs:
 
 
 def _plugin(value: Any, place: str) -> PluginWords:
-    keys = ("resource", "per_numa", "devices", "sysfs", "preferred", "plural", "pre_start", "faults")
+    keys = ("resource", "per_numa", "devices", "sysfs", "preferred", "plural", "pre_start", "list", "faults")
     words = Words(value, place, keys)
     given = [key for key in ("per_numa", "devices", "sysfs") if key in words]
     if len(given) != 1:
@@ -114,6 +124,7 @@ def _plugin(value: Any, place: str) -> PluginWords:
         preferred=words.choice("preferred", PREFERENCES, "none"),
         plural=words.flag("plural", False),
         pre_start=words.flag("pre_start", False),
+        list=words.choice("list", LISTS, "kept"),
         faults=tuple(str(fault) for fault in words.items("faults")),
     )
 
@@ -204,8 +215,7 @@ def _look(value: Any, place: str) -> str:
 
 
 def _expected(value: Any, place: str, matrix: Mapping[str, tuple[str, ...]]) -> Expected:
-    keys = ("admitted", "reason", "message", "refuses", "aligned", "numa", "nodes", "containers", "calls", "when")
-    words = Words(value, place, keys)
+    words = Words(value, place, EXPECTATIONS)
     nodes = words.raw("nodes")
     if nodes is not None and not _is_nodes(nodes):
         raise UserError(f"{place}.nodes: {nodes!r} is no list of NUMA nodes")
@@ -226,6 +236,9 @@ def _expected(value: Any, place: str, matrix: Mapping[str, tuple[str, ...]]) -> 
         calls={
             resource: _calls(item, f"{place}.calls.{resource}") for resource, item in words.mapping("calls").items()
         },
+        metrics=_metrics(words),
+        listed=_listed(words),
+        allocatable=_container_expected(words.raw("allocatable", {}), f"{place}.allocatable"),
         when=_when(words, matrix),
     )
 
@@ -242,6 +255,29 @@ def _calls(value: Any, place: str) -> dict[str, int]:
     return {call: words.number(call, 0) for call in CALLS if call in words}
 
 
+def _metrics(words: Words) -> dict[str, str]:
+    """Samples by the names that a scraper reads, in one spelling, with their values after the step."""
+    found = {}
+    for text, value in words.mapping("metrics").items():
+        name = sample_name(text)
+        if name is None:
+            raise UserError(f'{words.at("metrics")}: {text!r} is no sample; write name or name{{label="value"}}')
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise UserError(f"{words.at('metrics')}.{text}: {value!r} is no size")
+        found[name] = str(value)
+    return found
+
+
+def _listed(words: Words) -> dict[str, tuple[str, ...] | None]:
+    """Pods with the containers that PodResources shows of them; null: it shows no such pod."""
+    found: dict[str, tuple[str, ...] | None] = {}
+    for pod, names in words.mapping("listed").items():
+        if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+            raise UserError(f"{words.at('listed')}.{pod}: {names!r} is no list of containers; null: no such pod")
+        found[pod] = None if names is None else tuple(names)
+    return found
+
+
 def _is_nodes(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(node, int) for node in value)
 
@@ -254,6 +290,10 @@ def _is_devices(value: Any) -> bool:
     return isinstance(value, Mapping) and all(
         isinstance(wanted, int | list) or _is_counts(wanted) for wanted in value.values()
     )
+
+
+def _is_sizes(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(size, int | str) for size in value.values())
 
 
 def _is_cpus(value: Any) -> bool:
@@ -270,6 +310,7 @@ _CONTAINER_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "nodes": (_is_nodes, "a list of NUMA nodes"),
     "devices": (_is_devices, "by resource: a count, a list of ids, or counts by NUMA node"),
     "memory_nodes": (_is_nodes, "a list of NUMA nodes"),
+    "memory": (_is_sizes, "by resource: a size"),
     "same_cpus_as": (lambda value: isinstance(value, str), "a container's name"),
 }
 

@@ -13,7 +13,7 @@ def fake_plugin(words: PluginWords, machine: Machine, sizes: Sizes, place: str) 
     """What a scenario says of a plugin, worked out for a machine."""
     if words.per_numa is not None:
         short = words.resource.rpartition("/")[2]
-        count = int(sizes.resolve(words.per_numa, place))
+        count = sizes.count(words.per_numa, f"{place}: per_numa")
         devices = [FakeDevice(f"{short}-{node:02}-{i:02}", (node,)) for node in sizes.cpu_nodes for i in range(count)]
     elif words.sysfs is not None:
         found = list(_gpus(machine) if words.sysfs == "gpu" else _virtual_nics(machine))
@@ -32,6 +32,7 @@ def fake_plugin(words: PluginWords, machine: Machine, sizes: Sizes, place: str) 
         words.preferred,
         words.plural,
         words.pre_start,
+        words.list,
         words.faults,
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from harness.scenario.outcome import Given, Outcome
+from harness.scenario.outcome import Calls, Given, Outcome
 
 
 class RigFailedError(Exception):
@@ -16,7 +16,7 @@ class FakeDevice:
     """A device of a fake plugin."""
 
     id: str
-    numa: tuple[int, ...] | None  # None: no topology
+    numa: tuple[int, ...] | None  # None: no topology; empty: one without nodes
     healthy: bool = True
 
 
@@ -30,6 +30,7 @@ class FakePlugin:
     preferred: str
     plural: bool
     pre_start: bool
+    list: str
     faults: tuple[str, ...]
 
 
@@ -38,6 +39,9 @@ class Rig(Protocol):
 
     def admit(self, manifest: Mapping[str, Any]) -> Outcome:
         """Give a pod to the node."""
+
+    def explain(self, manifest: Mapping[str, Any]) -> list[str]:
+        """What the node decided about a pod that it was just given, and why, in lines."""
 
     def remove(self, name: str) -> None:
         """Take a pod away; one that was not admitted holds nothing, and nothing happens."""
@@ -69,5 +73,17 @@ class Rig(Protocol):
     def assignments(self) -> Mapping[str, Mapping[str, Given]]:
         """Pod name -> container name -> what it was given, of all pods that the node holds."""
 
-    def calls(self) -> Mapping[str, Mapping[str, int]]:
+    def calls(self) -> Calls:
         """Resource -> call -> how often each plugin was called so far."""
+
+    def metrics(self) -> Mapping[str, float]:
+        """The node's metrics: sample, as `samples.sample_name` spells it -> value."""
+
+    def pod_resources(self) -> Mapping[str, Mapping[str, Given]]:
+        """What PodResources lists: pod name -> container name -> what it was given."""
+
+    def pod_resources_of(self, name: str) -> Mapping[str, Given] | None:
+        """What PodResources gets of one pod; None: it knows no such pod."""
+
+    def allocatable(self) -> Given:
+        """What PodResources calls allocatable."""

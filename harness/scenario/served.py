@@ -17,16 +17,26 @@ from fake_sysfs.change import change
 from harness.api import numaproof_v1_pb2 as api
 from harness.api import numaproof_v1_pb2_grpc as api_grpc
 from harness.errors import UserError
+from harness.scenario.explained import decision_lines, given_lines
 from harness.scenario.hosts import Child, Host
 from harness.scenario.look import look
-from harness.scenario.outcome import Given, Outcome
+from harness.scenario.outcome import Calls, Given, Memory, Outcome
+from harness.scenario.pod_resources import allocatable, listed_pods, one_pod
 from harness.scenario.rig import FakePlugin, RigFailedError
+from harness.scenario.samples import scraped
 from harness.scenario.trees import HOST
 from harness.scenario.workload import workload_differences
 from harness.waiting import wait_until
 
 _UP_SECONDS = 120
 _CALL_SECONDS = 120
+# How a plugin loses its list -> the fault; it is met once, so that a node that restarts gets a list to follow.
+_LIST_FAULTS = {"fails": "ListAndWatch=error*1", "ends": "ListAndWatch=drop*1"}
+# What the node tells until it knows that the list has ended: the end itself, which makes all devices unhealthy, too.
+_END_OF_LIST = {
+    "fails": (api.EventKind.REGISTERED, api.EventKind.DEVICES),
+    "ends": (api.EventKind.REGISTERED, api.EventKind.DEVICES, api.EventKind.DEVICES),
+}
 
 
 class ServedRig:
@@ -45,11 +55,14 @@ class ServedRig:
         self._tree = tree
         self._machine = machine  # what everybody should see; not what the tree says, which may be wrong
         self._channel: grpc.Channel | None = None
+        self._resources_channel: grpc.Channel | None = None
         self._lives = 0
         self._root = root
         self._plugins = {plugin.resource: plugin for plugin in plugins}
         self._children: dict[str, Child] = {}
         self._names: dict[str, str] = {}  # pod name -> uid, of what was admitted
+        # Of running plugins whose list the node does not follow: resource -> the last event before they started.
+        self._listless: dict[str, int] = {}
         root.mkdir()
         (root / "node").mkdir(mode=0o700)
         (root / "config.yaml").write_text(yaml.safe_dump(dict(config)))
@@ -77,8 +90,7 @@ class ServedRig:
             for child in self._children.values():
                 ending.callback(child.kill)
             self._children.clear()
-            if self._channel is not None:
-                ending.callback(self._channel.close)
+            ending.callback(self._close_channels)
 
     def admit(self, manifest: Mapping[str, Any]) -> Outcome:
         """Give a pod to the node."""
@@ -89,6 +101,15 @@ class ServedRig:
             return Outcome(False, verdict.reason, verdict.message)
         self._names[answer.pod.name] = answer.pod.uid
         return Outcome(True, containers=_containers(answer.pod))
+
+    def explain(self, manifest: Mapping[str, Any]) -> list[str]:
+        """What the node decided about a pod that it was just given, and why, in lines."""
+        held = next((pod for pod in self._state().pods if pod.name == manifest["metadata"]["name"]), None)
+        if held is not None:
+            return list(given_lines(held))
+        with self._told("explain"):
+            request = api.ExplainRequest(manifest=json.dumps(manifest))
+            return list(decision_lines(self._control().Explain(request, timeout=_CALL_SECONDS)))
 
     def remove(self, name: str) -> None:
         """Take a pod away; one that was not admitted holds nothing, and nothing happens."""
@@ -108,7 +129,7 @@ class ServedRig:
         if resource in self._children:
             self._stop(resource)
         self._start_plugin(resource)
-        self._wait_for_event(before, api.EventKind.REGISTERED, resource)
+        self._wait_for_events(before, resource, api.EventKind.REGISTERED)
         self._wait_for_plugins()
 
     def stop_plugin(self, resource: str) -> None:
@@ -161,7 +182,29 @@ class ServedRig:
         """Pod name -> container name -> what it was given, of all pods that the node holds."""
         return {pod.name: _containers(pod) for pod in self._state().pods}
 
-    def calls(self) -> Mapping[str, Mapping[str, int]]:
+    def metrics(self) -> Mapping[str, float]:
+        """The node's metrics: sample, as `samples.sample_name` spells it -> value."""
+        try:
+            return scraped(self._root / "node/http.sock", _CALL_SECONDS)
+        except OSError as error:
+            raise RigFailedError(f"the node did not show its metrics ({error})") from error
+
+    def pod_resources(self) -> Mapping[str, Mapping[str, Given]]:
+        """What PodResources lists: pod name -> container name -> what it was given."""
+        with self._told("list its pods"):
+            return listed_pods(self._resources(), _CALL_SECONDS)
+
+    def pod_resources_of(self, name: str) -> Mapping[str, Given] | None:
+        """What PodResources gets of one pod; None: it knows no such pod."""
+        with self._told(f"get the pod {name}"):
+            return one_pod(self._resources(), name, _CALL_SECONDS)
+
+    def allocatable(self) -> Given:
+        """What PodResources calls allocatable."""
+        with self._told("show what is allocatable"):
+            return allocatable(self._resources(), _CALL_SECONDS)
+
+    def calls(self) -> Calls:
         """Resource -> call -> how often each plugin was called so far."""
         counted = {}
         for resource, plugin in self._plugins.items():
@@ -176,6 +219,7 @@ class ServedRig:
 
     def _start_node(self) -> None:
         self._lives += 1
+        self._listless.clear()
         arguments = ["node", "--root", str(self._root / "node"), "--config", str(self._root / "config.yaml")]
         output = self._root / f"node-{self._lives}.log"
         child = self._host.start([*arguments, "--sysfs-root", self._host.sysfs_root], output)
@@ -183,9 +227,8 @@ class ServedRig:
         wait_until(lambda: "ready:" in child.printed() or child.ended(), timeout=_UP_SECONDS, what="the node")
         if child.ended():
             raise RigFailedError(f"the node ended: {child.printed().strip()}")
-        self._channel = grpc.insecure_channel(
-            f"unix:{self._root}/node/control.sock", options=[("grpc.enable_http_proxy", 0)]
-        )
+        self._channel = _channel(self._root / "node/control.sock")
+        self._resources_channel = _channel(self._root / "node/pod-resources/kubelet.sock")
 
     def _start_plugin(self, resource: str) -> None:
         plugin = self._plugins[resource]
@@ -198,14 +241,26 @@ class ServedRig:
         arguments += ["--record", str(self._file(plugin, "record")), "--health-file", str(self._file(plugin, "health"))]
         arguments += ["--plural"] if plugin.plural else []
         arguments += ["--pre-start"] if plugin.pre_start else []
-        for fault in plugin.faults:
+        if plugin.list in _LIST_FAULTS:
+            self._listless[resource] = self._state().last_event
+        for fault in (*plugin.faults, *filter(None, [_LIST_FAULTS.get(plugin.list)])):
             arguments += ["--fault", fault]
         self._children[resource] = self._host.start(arguments, self._file(plugin, "log"))
 
     def _stop(self, name: str) -> None:
-        if name == "node" and self._channel is not None:
-            self._channel.close()
+        if name == "node":
+            self._close_channels()
+        self._listless.pop(name, None)
         self._children.pop(name).kill()
+
+    def _close_channels(self) -> None:
+        for channel in (self._channel, self._resources_channel):
+            if channel is not None:
+                channel.close()
+
+    def _resources(self) -> grpc.Channel:
+        assert self._resources_channel is not None, "the node was started"
+        return self._resources_channel
 
     def _control(self) -> api_grpc.ControlStub:
         assert self._channel is not None, "the node was started"
@@ -226,8 +281,11 @@ class ServedRig:
             return self._control().State(api.StateRequest(), timeout=_CALL_SECONDS)
 
     def _wait_for_plugins(self) -> None:
-        """Until the node follows the lists of all plugins that run."""
-        plugins = {resource: plugin for resource, plugin in self._plugins.items() if resource in self._children}
+        """Until the node follows the lists of all plugins that run, or knows that there is none to follow."""
+        for resource, started in self._listless.items():
+            self._wait_for_events(started, resource, *_END_OF_LIST[self._plugins[resource].list])
+        following = self._children.keys() - self._listless.keys()
+        plugins = {resource: plugin for resource, plugin in self._plugins.items() if resource in following}
 
         def waited_for() -> list[str]:
             for resource in plugins:
@@ -250,15 +308,18 @@ class ServedRig:
         sick = set(self._file(plugin, "health").read_text().split())
         return {device.id: device.id not in sick for device in plugin.devices}
 
-    def _wait_for_event(self, after: int, kind: "api.EventKind.ValueType", resource: str) -> None:
-        """Until something has happened since."""
-        events = self._control().Watch(api.WatchRequest(after=after, kinds=[kind]), timeout=_UP_SECONDS)
-        with self._told(f"take the registration of {resource}"):
+    def _wait_for_events(self, after: int, resource: str, *kinds: "api.EventKind.ValueType") -> None:
+        """Until these things have happened to a resource since, one after the other."""
+        left = list(kinds)
+        events = self._control().Watch(api.WatchRequest(after=after, kinds=set(kinds)), timeout=_UP_SECONDS)
+        with self._told(f"tell the events of {resource}"):
             for event in events:
-                if event.resource == resource:
+                if event.resource == resource and event.kind == left[0]:
+                    left.pop(0)
+                if not left:
                     events.cancel()
                     return
-        raise RigFailedError(f"the node ended its events before {resource} was registered")
+        raise RigFailedError(f"the node ended its events before all of {resource} were told")
 
 
 def _containers(pod: api.Pod) -> dict[str, Given]:
@@ -266,8 +327,16 @@ def _containers(pod: api.Pod) -> dict[str, Given]:
     return {
         container.name: Given(
             frozenset(container.cpus),
-            tuple(tuple(block.nodes) for block in container.memory),
-            {held.resource: {one.id: tuple(one.topology.nodes) for one in held.devices} for held in container.devices},
+            tuple(Memory(block.resource, block.size, tuple(sorted(block.nodes))) for block in container.memory),
+            {held.resource: {one.id: _nodes(one) for one in held.devices} for held in container.devices},
         )
         for container in pod.containers
     }
+
+
+def _nodes(device: api.Device) -> tuple[int, ...] | None:
+    return tuple(sorted(device.topology.nodes)) if device.HasField("topology") else None
+
+
+def _channel(path: Path) -> grpc.Channel:
+    return grpc.insecure_channel(f"unix:{path}", options=[("grpc.enable_http_proxy", 0)])

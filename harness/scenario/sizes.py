@@ -37,6 +37,20 @@ class Sizes:
         more = int(found["more"] or 0)
         return str(size - more if found["sign"] == "-" else size + more)
 
+    def count(self, text: str, place: str) -> int:
+        """A whole number: a relative size worked out, or the number itself."""
+        number = self.number(text, place)
+        if not number.is_integer():
+            raise UserError(f"{place}: {text!r} is no count: write a whole number")
+        return int(number)
+
+    def number(self, text: str, place: str) -> float:
+        """A number: a relative size worked out, or the number itself."""
+        try:
+            return float(self.resolve(text, place))
+        except ValueError as error:
+            raise UserError(f"{place}: {text!r} is no number: write one, or a size such as numa.cpus") from error
+
 
 def sizes_of(machine: Machine, memory_static: bool) -> Sizes:
     """What a node on this machine has to give when one core of every NUMA node is reserved.

@@ -1,9 +1,11 @@
 """The command line as a whole: help for everything, one line for bad input, and no traceback for anybody."""
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -85,7 +87,7 @@ def test_every_command_that_takes_input_is_among_the_bad_ones() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["machine", "list"], ["policies"], ["run", "--list", "views"]])
-def test_a_reader_that_goes_away_is_no_error(arguments: list[str]) -> None:
+def test_a_reader_that_goes_away_ends_us_quietly_and_not_as_if_all_were_good(arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)  # gone before anything is written: every write meets a broken pipe
     # Buffered, as it is for a user: a short output is then written at the very end.
@@ -96,4 +98,11 @@ def test_a_reader_that_goes_away_is_no_error(arguments: list[str]) -> None:
         )
     finally:
         os.close(writer)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_streams_that_are_closed_from_the_start(tmp_path: Path) -> None:
+    command = f"{' '.join(NUMAPROOF)} run --runtime process -n 1 --out {tmp_path}/out options/unknown-option"
+    done = subprocess.run(["/bin/sh", "-c", f"{command} >&- 2>&-"], check=False, timeout=300)
+    assert done.returncode == 0
+    assert json.loads((tmp_path / "out/summary.json").read_text())["totals"]["failed"] == 0

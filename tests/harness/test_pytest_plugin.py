@@ -65,6 +65,10 @@ def test_is_no_scenario(scenario):
 def test_does_not_apply(scenario):
     scenario("large.yaml")
 
+def test_on_the_machine_of_the_option(scenario):
+    with pytest.raises(pytest.fail.Exception, match=r"wrong\\[laptop-restricted\\]"):
+        scenario("wrong.yaml")
+
 def test_machine_of_the_option(machine):
     assert machine.name == "laptop"
 
@@ -93,6 +97,7 @@ def test_what_fails_and_what_does_not_apply_is_told(repository: Path) -> None:
         "test_differs": "failure",
         "test_is_no_scenario": "failure",
         "test_does_not_apply": "skipped",
+        "test_on_the_machine_of_the_option": "passed",
         "test_machine_of_the_option": "passed",
         "test_machine_of_the_mark": "passed",
         "test_node_that_cannot_start": "passed",
@@ -101,6 +106,15 @@ def test_what_fails_and_what_does_not_apply_is_told(repository: Path) -> None:
     assert "steps[1]: expected admission, was rejected" in printed
     assert "data/scenarios/other.yaml: ['not ours'] is no mapping" in printed
     assert "pytest_plugin.py" not in printed
+
+
+def test_what_does_not_apply_fails_when_all_is_required(repository: Path) -> None:
+    (repository / "large.yaml").write_text((repository / STORY).read_text() + "needs: {numa: 4}\n")
+    (repository / "test_large.py").write_text("def test_large(scenario):\n    scenario('large.yaml')\n")
+    code, printed, ended = run(repository, "test_large.py", "--numaproof-require=all")
+    assert code == 1, printed
+    assert ended == {"test_large": "failure"}
+    assert "does not apply, and all are required: needs 4 NUMA nodes" in printed
 
 
 def test_a_file_that_is_given_is_a_scenario_wherever_it_lies(repository: Path) -> None:
@@ -112,17 +126,93 @@ def test_a_file_that_is_given_is_a_scenario_wherever_it_lies(repository: Path) -
     code, printed, _ = run(repository, "moved.yaml")
     assert code == 2
     assert "moved.yaml: steps: [] is no list of at least 1" in printed
+    assert "pytest_plugin.py" not in printed
+    (repository / "moved.yaml").unlink()
+    (repository / "scenarios").rename(repository / "others")
+    code, printed, ended = run(repository, "others", "-c", "/dev/null")  # without the setting
+    assert (code, ended) == (5, {}), printed
+
+
+def test_a_summary_that_cannot_be_written_is_no_success(repository: Path) -> None:
+    code, printed, _ = run(repository, STORY, "--numaproof-summary=scenarios")
+    assert code == 4, printed
+    assert "--numaproof-summary scenarios: Is a directory; give another file" in printed
     assert "Traceback" not in printed
 
 
-def test_nothing_is_left_behind(repository: Path) -> None:
+def test_a_folder_of_scenarios_that_is_not_there_is_no_success(repository: Path) -> None:
+    (repository / "scenarios").rename(repository / "renamed")
+    code, printed, ended = run(repository, "test_alignment.py")
+    assert (code, ended) == (4, {})
+    assert f"pyproject.toml: numaproof_scenarios: {repository}/scenarios is no folder" in printed
+    assert "Traceback" not in printed
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_nothing_is_left_behind(repository: Path, workers: str) -> None:
     (repository / "test_place.py").write_text(
+        "from pathlib import Path\n"
         "def test_place(node, request):\n"
-        "    from harness.pytest_plugin import _PLACE\n"
+        "    from harness.pytest_plugin import RUN\n"
+        "    from harness.runtimes.places import parents\n"
         "    node()\n"
-        "    open('place', 'w').write(request.config.stash[_PLACE])\n"
+        "    (place,) = (place for parent in parents() for place in parent.glob(f'*{request.config.stash[RUN]}'))\n"
+        "    Path('place').write_text(str(place))\n"
         "    assert False, 'a failing test too'\n"
     )
-    code, _, _ = run(repository, "test_place.py")
-    assert code == 1
+    code, printed, _ = run(repository, "test_place.py", "-n", workers)
+    assert code == 1, printed
     assert not Path((repository / "place").read_text()).exists()
+
+
+UNINTERESTED = """
+import sys
+
+from harness.pytest_plugin import RUN
+from harness.runtimes.places import parents
+
+def test_nothing_of_ours_is_loaded_or_made(request, node, machine):
+    assert (node, machine) == ("their node", "their machine")
+    heavy = {"grpc", "google.protobuf", "docker", "rich", "fake_sysfs", "harness.scenario"}
+    assert sorted(heavy & set(sys.modules)) == []
+    assert [place for parent in parents() for place in parent.glob(f"*{request.config.stash[RUN]}*")] == []
+"""
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_who_does_not_use_it_does_not_notice_it(repository: Path, workers: str) -> None:
+    shutil.rmtree(repository)
+    (repository / "data").mkdir(parents=True)
+    (repository / "docker-compose.yaml").write_text("services: {web: {image: x}}\n")
+    (repository / "data/pods.yml").write_text("kind: Pod\n---\nkind: Pod\n")
+    (repository / "data/broken.yaml").write_text("\tbroken: {")
+    fixtures = [f"@pytest.fixture\ndef {name}():\n    return 'their {name}'\n" for name in ("node", "machine")]
+    (repository / "conftest.py").write_text("import pytest\n" + "".join(fixtures))
+    (repository / "test_theirs.py").write_text(UNINTERESTED)
+    code, printed, ended = run(repository, "-n", workers, "--strict-markers", "--strict-config")
+    assert code == 0, printed
+    assert ended == {"test_nothing_of_ours_is_loaded_or_made": "passed"}
+    assert "numaproof" not in printed.replace("numaproof-", "")
+
+
+@pytest.mark.parametrize(
+    ("test", "options", "told"),
+    [
+        ("def test_it(machine): pass", ["--numaproof-machine=nonsense"], "machine 'nonsense'"),
+        ("def test_it(node): node()", ["--numaproof-machine=nonsense"], "machine 'nonsense'"),
+        ("@pytest.mark.machine\ndef test_it(machine): pass", [], "the mark `machine` names one machine"),
+        ("def test_it(runtime): pass", ["--numaproof-runtime=docker"], "no Docker engine answers at unix://"),
+        ("def test_it(node): node()", ["--numaproof-runtime=docker"], "no Docker engine answers at unix://"),
+        ("def test_it(scenario): scenario('none.yaml')", [], "none.yaml: cannot be read"),
+    ],
+)
+def test_what_the_user_can_mend_is_told_without_our_tracebacks(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, test: str, options: list[str], told: str
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{repository}/nobody.sock")
+    (repository / "test_it.py").write_text(f"import pytest\n{test}\n")
+    code, printed, _ = run(repository, "test_it.py", *options)
+    assert code == 1, printed
+    assert told in printed
+    assert "Traceback" not in printed
+    assert "pytest_bench.py" not in printed

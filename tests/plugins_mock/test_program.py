@@ -13,7 +13,9 @@ import pytest
 from harness import cli
 from harness.api import deviceplugin_v1beta1_pb2 as api
 from harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
-from plugins_mock.choose import machine_devices, machine_links
+from plugins_mock.answers import listed
+from plugins_mock.choose import machine_devices, machine_links, parse_device, read_devices
+from plugins_mock.devices import MockDevice
 from plugins_mock.kinds import KINDS
 from tests.places import short_directory
 from tests.plugins_mock.kubelet import dial, kubelet
@@ -65,11 +67,13 @@ def small_machine(root: Path) -> None:
         ("nic", [("0000:3b:01.1", (0,)), ("0000:3b:01.2", (1,))]),
         ("gpu", [("0000:06:00.0", (1,)), ("0000:07:00.0", (1,))]),
         ("fpga", [("0000:08:00.0", (1,))]),
-        ("qat", [("0000:09:00.0", ())]),
+        ("qat", [("0000:09:00.0", None)]),
         ("generic", []),
     ],
 )
-def test_devices_come_from_the_machine(tmp_path: Path, kind: str, expected: list[tuple[str, tuple[int, ...]]]) -> None:
+def test_devices_come_from_the_machine(
+    tmp_path: Path, kind: str, expected: list[tuple[str, tuple[int, ...] | None]]
+) -> None:
     small_machine(tmp_path)
     assert [(device.id, device.numa) for device in machine_devices(KINDS[kind], tmp_path)] == expected
 
@@ -148,6 +152,19 @@ def test_dry_run_shows_the_devices(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["plugin", "generic", "--count", "5", "--numa", "0,3", "--dry-run"]) == 0
     shown = [line.split()[1] for line in capsys.readouterr().out.splitlines()]
     assert shown == ["node0", "node0", "node0", "node3", "node3"]
+
+
+@pytest.mark.parametrize(("text", "numa"), [("a", None), ("a=", ()), ("a=1", (1,)), ("a=0,1!", (0, 1))])
+def test_a_device_in_words(text: str, numa: tuple[int, ...] | None) -> None:
+    assert parse_device(text) == MockDevice("a", numa, not text.endswith("!"))
+
+
+def test_a_topology_without_nodes_is_not_none(tmp_path: Path) -> None:
+    place = tmp_path / "devices.yaml"
+    place.write_text("- {id: a}\n- {id: b, numa: []}\n- {id: c, numa: [1]}\n- {id: d, numa: null}\n")
+    listed_now = listed(read_devices(place))
+    assert [one.HasField("topology") for one in listed_now] == [False, True, True, False]
+    assert [[node.ID for node in one.topology.nodes] for one in listed_now] == [[], [], [1], []]
 
 
 def test_devices_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.providers.devices import DeviceManager
+from harness.node import pod_resources
+from harness.node.measures import Measures
+from harness.node.views import PodView
+from harness.providers.devices import Device, DeviceManager
+from harness.providers.devices import manager as device_manager
+from harness.providers.devices.inventory import Inventory
 from harness.scenario import warm
 from harness.topology import merge, policies, scopes
 from harness.topology.bitmask import NodeMask
@@ -66,6 +71,24 @@ def _joined(_reachable: Any) -> Any:
     return reachable
 
 
+def _with_every_topology(inventory_of: Any) -> Any:
+    """Lists in which a topology without nodes counts as one."""
+
+    def made(devices: Iterable[Device]) -> Inventory:
+        listed = tuple(devices)
+        inventory: Inventory = inventory_of(listed)
+        return replace(inventory, has_topology=any(device.numa is not None for device in listed))
+
+    return made
+
+
+def _with_init_containers(message: Any) -> Any:
+    def shown(view: PodView) -> Any:
+        return message(replace(view, containers=tuple(replace(one, init=False) for one in view.containers)))
+
+    return shown
+
+
 # name -> (where the rule stands, its name there, from the rule to a false one)
 MUTATIONS: dict[str, tuple[object, str, Callable[[Any], Any]]] = {
     "restricted-admits-always": (policies, "POLICIES", _with_admission("restricted", lambda _: True)),
@@ -78,6 +101,9 @@ MUTATIONS: dict[str, tuple[object, str, Callable[[Any], Any]]] = {
     "pod-scope-is-ignored": (scopes, "SCOPES", lambda table: {**table, "pod": table["container"]}),
     "container-scope-is-ignored": (scopes, "SCOPES", lambda table: {**table, "container": table["pod"]}),
     "preferred-allocation-is-ignored": (DeviceManager, "_ask", lambda _: lambda *_asked: ()),
+    "empty-topology-is-one": (device_manager, "inventory_of", _with_every_topology),
+    "init-containers-are-listed": (pod_resources, "pod_resources_message", _with_init_containers),
+    "decisions-are-not-counted": (Measures, "decided", lambda _: lambda *_decided: None),
 }
 UNCHANGED = "unchanged"
 

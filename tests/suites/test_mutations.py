@@ -5,10 +5,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from harness.commands.run import shipped_scenarios
 from harness.scenario.bench import Bench
 from harness.scenario.instances import Instance, instances
 from harness.scenario.parse import parse_scenario
+from harness.scenario.selection import shipped_scenarios
 from tests.places import short_directory
 from tests.suites.mutant import MUTATIONS, UNCHANGED
 
@@ -24,6 +24,9 @@ CATCHES = {
     "pod-scope-is-ignored": "multi_numa/scopes-differ[xeon-2s-restricted-pod]",
     "container-scope-is-ignored": "multi_numa/scopes-differ[xeon-2s-restricted-container]",
     "preferred-allocation-is-ignored": "preferred_allocation/only-preferred[dgx1-v100-none]",
+    "empty-topology-is-one": "complaints/empty-topology[xeon-2s-restricted-container]",
+    "init-containers-are-listed": "quality_of_service/init-and-sidecar[xeon-2s-restricted-container]",
+    "decisions-are-not-counted": "interfaces/metrics-topology[xeon-2s-restricted-container]",
 }
 
 

@@ -5,10 +5,10 @@ from itertools import product
 
 import pytest
 
-from harness.commands.run import shipped_scenarios
 from harness.scenario.instances import Instance, instances, kubelet_configuration
 from harness.scenario.model import POLICIES, SCOPES
 from harness.scenario.parse import parse_scenario
+from harness.scenario.selection import shipped_scenarios
 from harness.scenario.sizes import sizes_of
 from harness.scenario.trees import machine_of
 
@@ -23,6 +23,7 @@ THEMES = {
     "lifecycle",
     "complaints",
     "end_to_end",
+    "interfaces",
 }
 
 

@@ -1,53 +1,28 @@
-"""`numaproof run`: exit codes, what is listed, what is written, and that nothing stays, however a run ends."""
+"""`numaproof run`: exit codes, what is listed, what is told, and what is written."""
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import uuid
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from fake_sysfs.capture import capture
 from harness.cli import main
-from harness.runtimes.docker import engine_answers
+from harness.runtimes.docker import LABEL, connect, engine_answers
+from harness.runtimes.image import ensure_image
+from tests.harness.commands.stories import GPU, NUMAPROOF, story
 from tests.places import short_directory
-from tests.waiting import wait_until
-
-GPU = "example.com/gpu"
-NUMAPROOF = (sys.executable, "-m", "harness.cli")
 
 
 @pytest.fixture
 def place() -> Iterator[Path]:
     with short_directory() as place:
         yield place
-
-
-def story(place: Path, name: str = "own", **words: Any) -> Path:
-    """A scenario file: a pod with a CPU and a GPU is admitted."""
-    pod = {"name": "p", "containers": [{"name": "c", "requests": {"cpu": 1, GPU: 1}}]}
-    told = {
-        "name": f"the story {name}",
-        "why": "a test of the command",
-        "source": "this file",
-        "matrix": {"policy": ["restricted"], "scope": ["pod"], "machine": ["laptop"]},
-        "plugins": [{"resource": GPU, "per_numa": 1}],
-        "steps": [{"admit": pod, "expect": {"admitted": True, "aligned": "pod"}}],
-        **words,
-    }
-    file = place / "theme" / f"{name}.yaml"
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(yaml.safe_dump(told))
-    return file
 
 
 def wrong(place: Path) -> Path:
@@ -86,7 +61,11 @@ def test_what_passes_fails_and_does_not_apply_is_shown_and_written(place: Path) 
     # The scenario's reason, and the difference; no traceback.
     assert "the story wrong" in done.stdout
     assert "why: a test of the command" in done.stdout
+    assert "source: this file" in done.stdout
     assert "steps[0]: expected rejection (TopologyAffinityError), was admitted" in done.stdout
+    assert "the node: c: placed on " in done.stdout
+    # What failed is named so that it can be given to `numaproof run`.
+    assert "FAILED theme/wrong.yaml::theme/wrong[laptop-restricted-pod]" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
     # A node that does not start is a failure, told with what it printed.
     assert "- the node ended: numaproof: " in done.stdout
@@ -130,6 +109,58 @@ def test_machines_may_be_given(place: Path) -> None:
     assert summary(place)["totals"]["passed"] == 5
 
 
+def test_why_a_pod_is_rejected_is_told(place: Path) -> None:
+    # A CPU prefers a single NUMA node, and two GPUs are always on two.
+    pod = {"name": "p", "containers": [{"name": "c", "requests": {"cpu": 1, "memory": "1Mi", GPU: 2}}]}
+    steps = [{"admit": pod, "expect": {"admitted": True}}]
+    done = run(place, story(place, steps=steps, matrix={"policy": ["restricted"], "machine": ["xeon-2s"]}))
+    assert done.returncode == 1
+    assert "steps[0]: expected admission, was rejected (TopologyAffinityError: " in done.stdout
+    assert f"the node: c: {GPU} prefers NUMA 0-1; cpu prefers NUMA 0 or NUMA 1; together NUMA 0" in done.stdout
+    assert ", not preferred: restricted refuses it" in done.stdout
+
+
+def test_nothing_is_taken_from_where_it_runs(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = story(place, matrix={"policy": ["none", "restricted"], "machine": ["laptop"]})
+    # A repository of somebody's with tests of its own, and settings for its own pytest.
+    (place / "conftest.py").write_text("raise SystemExit('not for numaproof')\n")
+    (place / "pytest.ini").write_text("[pytest]\naddopts = --no-such-option\n")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--no-such-option")
+    monkeypatch.setenv("PYTEST_PLUGINS", "no_such_plugin")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    done = run(place, file, "-n", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert summary(place)["totals"]["passed"] == 2
+
+
+def test_there_are_no_more_workers_than_instances(place: Path) -> None:
+    done = run(place, story(place), "-n", "1000")
+    assert done.returncode == 0, done.stdout
+    assert "bringing up nodes" not in done.stdout
+
+
+def test_the_directory_of_a_killed_run_goes_with_the_next(place: Path) -> None:
+    code = (
+        "import os\nfrom harness.runtimes.places import run_directory\n"
+        "with run_directory('test') as place:\n    print(place, flush=True)\n    os.kill(os.getpid(), 9)"
+    )
+    killed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run(place, story(place)).returncode == 0
+    assert not Path(killed.stdout.strip()).exists()
+
+
+def test_results_that_find_no_room_are_told_in_a_line(place: Path) -> None:
+    # Files can be made there, but hold nothing.
+    script = 'mount -t tmpfs -o size=4k none "$1" && head -c 4096 /dev/zero > "$1/filler" && shift && exec "$@"'
+    command = [*NUMAPROOF, "run", str(story(place)), "--runtime", "process", "-n", "1", "--out", str(place / "full")]
+    (place / "full").mkdir()
+    namespace = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh", str(place / "full")]
+    done = subprocess.run([*namespace, *command], capture_output=True, text=True, check=False, cwd=place)
+    assert done.returncode == 2, done.stdout
+    assert done.stderr == f"numaproof: --out {place}/full: No space left on device; the results could not be written\n"
+    assert "Traceback" not in done.stdout
+
+
 def test_what_does_not_apply_fails_when_all_is_required(place: Path) -> None:
     done = run(place, story(place, needs={"numa": 2}), "--require", "all")
     assert done.returncode == 1
@@ -149,6 +180,20 @@ def test_in_containers(place: Path) -> None:
     assert done.returncode == 0, done.stdout
     assert summary(place)["runtime"] == "docker"
     assert summary(place)["totals"]["failed"] == 0
+
+
+@pytest.mark.skipif(not engine_answers(), reason="no Docker engine answers, and none could be started")
+def test_the_containers_of_a_killed_run_go_with_the_next(place: Path) -> None:
+    client = connect()
+    try:
+        gone = str(place / "run-that-was-killed")
+        container = client.containers.create(ensure_image(), labels={LABEL: gone})
+        done = run(place, story(place), runtime="docker")
+        assert done.returncode == 0, done.stdout
+        left = client.containers.list(all=True, filters={"label": f"{LABEL}={gone}"}, ignore_removed=True)
+        assert [one.id for one in left if one.id == container.id] == []
+    finally:
+        client.close()
 
 
 def test_a_list_of_instances(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,6 +224,15 @@ def test_shipped_ones_go_by_theme_id_and_instance(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out.split() == [wanted]
 
 
+def test_ones_own_go_by_file_and_instance(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = story(place, matrix={"policy": ["none", "restricted"], "machine": ["laptop"]})
+    done = run(place, f"{file}::theme/own[laptop-none]")
+    assert done.returncode == 0, done.stdout
+    assert [one["id"] for one in summary(place)["results"]] == ["theme/own[laptop-none]"]
+    told = f"theme/own[m]: the scenario has no such instance; ids: numaproof run --list {file}"
+    assert told in refusal(capsys, f"{file}::theme/own[m]")
+
+
 def test_what_is_no_scenario_is_told_in_a_line(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     story(place)
     bad = place / "theme/bad.yaml"
@@ -193,108 +247,52 @@ def test_what_is_no_scenario_is_told_in_a_line(place: Path, capsys: pytest.Captu
     assert "[m-none]: the scenario has no such instance" in refusal(capsys, "views/everybody-sees-the-machine[m-none]")
 
 
+def test_what_cannot_be_a_scenario_is_told_in_a_line(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = story(place)
+    good = file.read_text()
+    (place / "theme/dir.yaml").mkdir()
+    assert "no scenario lies in this folder" in refusal(capsys, place / "theme/dir.yaml")
+    for name, told in {"x.txt": "a scenario's name ends in .yaml or .yml", "a[b].yaml": "pytest takes `[`"}.items():
+        (place / "theme" / name).write_text(good)
+        assert f"{place}/theme/{name}: {told}" in refusal(capsys, place / "theme" / name)
+        (place / "theme" / name).unlink()
+    os.mkfifo(place / "theme/pipe.yaml")
+    assert f"{place}/theme/pipe.yaml: is no file that can be read twice" in refusal(capsys, place / "theme")
+    (place / "theme/pipe.yaml").unlink()
+    assert "''" in refusal(capsys, "")
+    assert "no file, folder or scenario" in refusal(capsys, "x" * 5000)
+    assert "the key name repeats" in refusal(capsys, story_text(place, good + "name: again\n"))
+    assert "it is nested too deep" in refusal(capsys, story_text(place, "[" * 5000))
+
+
+def test_scenarios_with_the_same_id_are_refused(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = story(place)
+    (place / "theme/own.yml").write_text(file.read_text())
+    told = f"{file} and {file.with_suffix('.yml')} have the same id, theme/own"
+    assert told in refusal(capsys, place / "theme")
+    (place / "theme/own.yml").unlink()
+    (place / "link").symlink_to("theme")
+    assert main(["run", "--list", str(file), f"{file}::theme/own[laptop-restricted-pod]"]) == 0  # the same file
+
+
+def story_text(place: Path, text: str) -> Path:
+    (place / "theme/text.yaml").write_text(text)
+    return place / "theme/text.yaml"
+
+
 def test_other_bad_input_is_told_in_a_line(
     place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = story(place)
     assert "--workers 0: give at least 1" in refusal(capsys, file, "-n", "0")
-    assert "machine 'nonsense'" in refusal(capsys, file, "--machine", "nonsense")
+    assert "--machine: machine 'nonsense'" in refusal(capsys, file, "--machine", "nonsense")
+    assert "File name too long" in refusal(capsys, file, "--machine", "x" * 300)
+    elsewhere = story(place, "elsewhere", matrix={"machine": ["laptop", "nonsense"]})
+    assert f"{elsewhere}: matrix.machine: machine 'nonsense'" in refusal(capsys, elsewhere)
     (place / "file").write_text("")
-    assert main(["run", str(file), "--runtime", "process", "--out", str(place / "file/out")]) == 2
-    assert f"--out {place}/file/out: Not a directory" in capsys.readouterr().err
+    (place / "taken/summary.json").mkdir(parents=True)
+    for out, reason in {"file/out": "Not a directory", "file": "File exists", "taken": "Is a directory"}.items():
+        assert main(["run", str(file), "--runtime", "process", "--out", str(place / out)]) == 2
+        assert f"--out {place / out}: {reason}; give a directory" in capsys.readouterr().err
     monkeypatch.setenv("DOCKER_HOST", f"unix://{place}/nobody.sock")
     assert "no Docker engine answers at unix://" in refusal(capsys, file, "--runtime", "docker")
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """A run that is in the middle of an admission."""
-
-    process: subprocess.Popen[str]
-    mark: str  # in the environment of every process of the run
-    directory: Path
-
-
-def processes_of(mark: str) -> list[int]:
-    """The processes that have a mark in their environment; a zombie has none."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if mark.encode() in (process / "environ").read_bytes():
-                found.append(int(process.name))
-        except OSError:
-            continue
-    return found
-
-
-def directories_of(mark: str) -> list[Path]:
-    """The directory of a run: its warm processes were told a socket there."""
-    found = []
-    for pid in processes_of(mark):
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
-        except OSError:
-            continue
-        if "harness.scenario.warm" in words:
-            found.append(Path(words[words.index("harness.scenario.warm") + 1]).parents[1])
-    return found
-
-
-@contextmanager
-def hanging_run(place: Path, workers: int) -> Iterator[Started]:
-    """A run in namespaces whose plugin hangs while it allocates."""
-    plugin = {"resource": GPU, "per_numa": 1, "faults": ["Allocate=hang"]}
-    matrix = {"machine": ["laptop", "xeon-2s"][:workers]}
-    # The node gives up a pod after half a minute: with so many of them the run stays in the middle long enough for us.
-    containers = [{"name": "c", "requests": {"cpu": 1, GPU: 1}}]
-    pods = [{"name": f"p{i}", "containers": containers} for i in range(20)]
-    steps = [{"admit": pod, "expect": {"admitted": False}} for pod in pods]
-    file = story(place, plugins=[plugin], matrix=matrix, steps=steps)
-    mark = f"NUMAPROOF_TEST_MARK={uuid.uuid4().hex}"
-    name, _, value = mark.partition("=")
-    command = [*NUMAPROOF, "run", str(file), "--runtime", "namespace", "--out", str(place / "out"), "-n", str(workers)]
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, name: value},
-        start_new_session=True,  # a process group of its own, as a shell's job has
-    )
-
-    def allocating(directory: Path) -> int:
-        return sum('"Allocate"' in record.read_text() for record in directory.glob("*/r*/*.record"))
-
-    with process:
-        try:
-            directory = wait_until(lambda: directories_of(mark), "the run's warm process", timeout=300)[0]
-            wait_until(lambda: allocating(directory) == workers, "the plugins' calls", timeout=300)
-            yield Started(process, mark, directory)
-        finally:
-            process.kill()
-
-
-def mounted(directory: Path) -> bool:
-    return str(directory) in Path("/proc/self/mountinfo").read_text()
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_ctrl_c_leaves_nothing(place: Path, workers: int) -> None:
-    with hanging_run(place, workers) as run:
-        os.killpg(run.process.pid, signal.SIGINT)  # as a terminal does: to all of the group
-        printed, _ = run.process.communicate(timeout=300)
-        assert run.process.returncode == 130, printed
-        assert not run.directory.exists()
-        wait_until(lambda: not processes_of(run.mark), "the end of all processes", timeout=300)
-        assert not mounted(run.directory)
-
-
-def test_a_killed_run_leaves_nothing_after_clean(place: Path) -> None:
-    with hanging_run(place, 2) as run:
-        run.process.kill()
-        run.process.wait()
-        wait_until(lambda: not processes_of(run.mark), "the end of all processes", timeout=300)
-        assert not mounted(run.directory)
-        # Another test's sweep may have been quicker: what counts is that it is gone.
-        subprocess.run([*NUMAPROOF, "clean"], check=True, capture_output=True)
-        assert not run.directory.exists()

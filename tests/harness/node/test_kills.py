@@ -32,8 +32,8 @@ from tests.waiting import wait_until
 
 CONFIG = STATIC | {"topologyManagerPolicy": "best-effort"}
 DEVICES = {
-    GPU: [(device.id, device.numa[0]) for device in devices("gpu", 6)],
-    NIC: [(device.id, device.numa[0]) for device in devices("nic", 6)],
+    GPU: [(device.id, device.numa[0]) for device in devices("gpu", 6) if device.numa],
+    NIC: [(device.id, device.numa[0]) for device in devices("nic", 6) if device.numa],
 }
 
 

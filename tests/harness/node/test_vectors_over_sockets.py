@@ -191,7 +191,11 @@ def replay_over_sockets(case: dict[str, Any]) -> list[dict[str, Any] | None]:
                 MockPlugin(
                     plugin["resource"],
                     [
-                        MockDevice(one["id"], tuple(one["numa"] or ()), healthy=not one.get("unhealthy", False))
+                        MockDevice(
+                            one["id"],
+                            None if one["numa"] is None else tuple(one["numa"]),
+                            healthy=not one.get("unhealthy", False),
+                        )
                         for one in plugin["devices"]
                     ],
                     node.device_plugins,

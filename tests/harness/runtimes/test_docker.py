@@ -1,6 +1,8 @@
 """Programs in containers of a real engine: what they see, and that none outlives its run."""
 
-import json
+import contextlib
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from harness.errors import UserError
 from harness.runtimes import Bind, CannotStartError, Program
+from harness.runtimes.contexts import engine_address
 from harness.runtimes.docker import LABEL, DockerRuntime, connect, engine_answers, reap_containers
 from harness.runtimes.image import ensure_image
 from harness.runtimes.places import run_directory
+from tests.harness.runtimes.test_contexts import create_context, use_context
 from tests.places import short_directory
 from tests.waiting import wait_until
 
@@ -31,6 +36,29 @@ def shell(text: str, *binds: Bind) -> Program:
     return Program(("/bin/sh", "-c", text), binds=binds)
 
 
+def test_the_engine_of_a_context_is_used_unless_a_host_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def engine() -> str:
+        with contextlib.closing(connect()) as client:
+            return str(client.info()["DockerRootDir"])
+
+    there, address = engine(), engine_address(os.environ)
+    create_context(tmp_path, "there", address)
+    create_context(tmp_path, "nowhere", "unix:///nonexistent/context.sock")
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    monkeypatch.setenv("DOCKER_CONTEXT", "there")
+    assert engine() == there
+    use_context(tmp_path, "nowhere")
+    assert engine() == there
+    monkeypatch.delenv("DOCKER_CONTEXT")
+    with pytest.raises(UserError, match="no Docker engine answers at unix:///nonexistent/context"):
+        engine()
+    monkeypatch.setenv("DOCKER_HOST", address)
+    assert engine() == there
+
+
 def test_output_and_exit_code(runtime: DockerRuntime) -> None:
     with runtime.start(shell("echo out; echo err >&2; exit 7")) as running:
         assert running.wait(60) == 7
@@ -47,13 +75,29 @@ def test_sigterm_reaches_the_program(runtime: DockerRuntime) -> None:
 
 
 def test_no_network_no_privileges_no_writable_root(runtime: DockerRuntime) -> None:
-    look = "ls /sys/class/net; grep CapEff /proc/self/status; touch /etc/x || echo read-only"
+    look = "ls /sys/class/net; grep CapEff /proc/self/status; touch /etc/x 2>/dev/null || echo read-only"
     with runtime.start(shell(look)) as running:
         assert running.wait(60) == 0
         printed = running.output().split()
     assert "read-only" in printed
     assert printed[printed.index("CapEff:") + 1] == "0000000000000000"
     assert "eth0" not in printed
+
+
+def test_what_the_engine_was_told_of_a_container(runtime: DockerRuntime) -> None:
+    with runtime.start(shell("sleep 1000")) as running, contextlib.closing(connect()) as client:
+        told = client.api.inspect_container(running.execute(("hostname",)).output.strip())
+    config, host = told["Config"], told["HostConfig"]
+    assert not host["Privileged"]
+    assert host["NetworkMode"] == "none"
+    assert host["ReadonlyRootfs"]
+    assert not host["CapAdd"]
+    # Podman lists what it dropped, one by one.
+    assert host["CapDrop"] == ["ALL"] or "CHOWN" in host["CapDrop"]
+    assert any(option.startswith("no-new-privileges") for option in host["SecurityOpt"])
+    assert 0 < host["PidsLimit"] <= 4096
+    assert config["User"] == f"{os.geteuid()}:{os.getegid()}"
+    assert not any(host[shared] == "host" for shared in ("PidMode", "IpcMode", "UTSMode", "UsernsMode"))
 
 
 def test_binds_are_seen_and_written_through(runtime: DockerRuntime) -> None:
@@ -71,9 +115,18 @@ def test_a_command_that_does_not_exist(runtime: DockerRuntime) -> None:
 
 
 def test_the_image_holds_our_command(runtime: DockerRuntime) -> None:
-    with runtime.start(Program(("python3", "-m", "harness.cli", "machine", "show", "laptop", "--json"))) as running:
+    with runtime.start(Program(("python3", "-m", "harness.cli", "machine", "list"))) as running:
         assert running.wait(120) == 0
-        assert json.loads(running.output())["name"] == "laptop"
+        assert "laptop" in running.output().split()
+
+
+def test_a_container_that_somebody_removed_has_ended(runtime: DockerRuntime) -> None:
+    with runtime.start(shell("sleep 1000")) as running:
+        assert running.poll() is None
+        with contextlib.closing(connect()) as client:
+            client.api.remove_container(running.execute(("hostname",)).output.strip(), force=True)
+        assert running.wait(60) == 128 + signal.SIGKILL
+        assert running.output() == ""
 
 
 def test_containers_of_a_killed_run_are_reaped() -> None:

@@ -1,6 +1,7 @@
 """The driver, on a rig of the test's own: what always must hold is seen failing, and each step does its one thing."""
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import fake_sysfs
 from harness.errors import UserError
 from harness.scenario.drive import drive
 from harness.scenario.instances import Instance
-from harness.scenario.outcome import Given, Outcome
+from harness.scenario.outcome import Given, Memory, Outcome
 from harness.scenario.parse import parse_scenario
 from harness.scenario.sizes import sizes_of
 
@@ -28,14 +29,19 @@ class FakeRig:
         self.done: list[tuple[Any, ...]] = []
         self.allocations = 0
         self.seen_wrong: list[str] = []
+        self.answer: Callable[[Given], Given] = lambda given: given  # what it makes of what it gives
         self.disturb: Callable[[Held], None] = lambda held: None  # what goes wrong at the next step
+        self.mistell: Callable[[Held], None] = lambda told: None  # what goes wrong in what PodResources lists
+        self.forgets = ""  # the pod that PodResources does not get
+        self.explained: list[str] = []  # why it does what it does
+        self.asked: list[str] = []  # what was asked only because a step expects something of it
 
     def admit(self, manifest: Mapping[str, Any]) -> Outcome:
         self.done.append(("admit", manifest["metadata"]["name"]))
         if len(self.held) == 3:
             return Outcome(False, "TopologyAffinityError", "no locality")
         self.allocations += 1
-        given = Given(frozenset({self.allocations}), (), {GPU: {f"gpu-{self.allocations}": (0,)}})
+        given = self.answer(Given(frozenset({self.allocations}), (), {GPU: {f"gpu-{self.allocations}": (0,)}}))
         containers = {"app": given}
         self.held[manifest["metadata"]["name"]] = dict(containers)
         self.disturb(self.held)
@@ -64,6 +70,9 @@ class FakeRig:
     def offline(self, cpu: int) -> None:
         self.done.append(("offline", cpu))
 
+    def explain(self, manifest: Mapping[str, Any]) -> list[str]:
+        return [f"{manifest['metadata']['name']}: {text}" for text in self.explained]
+
     def look(self) -> list[str]:
         return self.seen_wrong
 
@@ -72,6 +81,22 @@ class FakeRig:
 
     def assignments(self) -> Mapping[str, Mapping[str, Given]]:
         return self.held
+
+    def pod_resources(self) -> Mapping[str, Mapping[str, Given]]:
+        told = {pod: dict(containers) for pod, containers in self.held.items()}
+        self.mistell(told)
+        return told
+
+    def pod_resources_of(self, name: str) -> Mapping[str, Given] | None:
+        return None if name == self.forgets else self.pod_resources().get(name)
+
+    def allocatable(self) -> Given:
+        self.asked.append("allocatable")
+        return Given(frozenset(range(1, 8)), (Memory("memory", 3 << 30, (0, 1)),), {GPU: {"gpu-1": (0,)}})
+
+    def metrics(self) -> Mapping[str, float]:
+        self.asked.append("metrics")
+        return {"admissions": float(self.allocations), 'held{a="1",b="2"}': len(self.held)}
 
     def calls(self) -> Mapping[str, Mapping[str, int]]:
         return {GPU: {"Allocate": self.allocations, "ListAndWatch": 1}}
@@ -156,6 +181,104 @@ def test_a_pod_keeps_what_it_got(tmp_path: Path, disturb: Callable[[Held], None]
     assert found[0].startswith(said), found
 
 
+def hide_pod(told: Held) -> None:
+    told.pop("a", None)
+
+
+def show_more(told: Held) -> None:
+    told["x"] = {}
+
+
+def hide_container(told: Held) -> None:
+    told["a"].pop("app")
+
+
+def other_cpus(told: Held) -> None:
+    told["a"]["app"] = replace(told["a"]["app"], cpus=frozenset({7}))
+
+
+def other_memory(told: Held) -> None:
+    told["a"]["app"] = replace(told["a"]["app"], memory=(Memory("memory", 1, (0,)),))
+
+
+def other_node(told: Held) -> None:
+    told["a"]["app"] = replace(told["a"]["app"], devices={GPU: {"gpu-1": (1,)}})
+
+
+@pytest.mark.parametrize("mistell", [hide_pod, hide_container, other_cpus, other_memory, other_node])
+def test_pod_resources_must_tell_what_was_admitted(tmp_path: Path, mistell: Callable[[Held], None]) -> None:
+    rig = FakeRig()
+    rig.mistell = mistell
+    (found,) = driven(tmp_path, rig, admit("a"))
+    assert found.startswith("steps[0]: PodResources lists ")
+    assert " for a, admitted was {'app': Given(" in found
+
+
+def test_pod_resources_must_not_tell_of_others(tmp_path: Path) -> None:
+    rig = FakeRig()
+    rig.mistell = show_more
+    assert driven(tmp_path, rig, admit("a")) == ["steps[0]: PodResources lists {} for x, admitted was None"]
+
+
+def test_list_and_get_must_agree(tmp_path: Path) -> None:
+    rig = FakeRig()
+    rig.forgets = "a"
+    (found,) = driven(tmp_path, rig, admit("a"), {"remove": "a"})
+    assert found.startswith("steps[0]: PodResources lists {'app': Given(")
+    assert found.endswith(" for a, and gets None")
+
+
+def test_a_device_whose_topology_has_no_nodes_is_not_listed(tmp_path: Path) -> None:
+    rig = FakeRig()
+
+    rig.answer = lambda given: replace(given, devices={GPU: {"gpu-1": ()}})
+    rig.mistell = lambda told: told["a"].update(app=replace(told["a"]["app"], devices={}))
+    assert driven(tmp_path, rig, admit("a")) == []
+
+
+def test_what_no_step_expects_is_not_asked(tmp_path: Path) -> None:
+    rig = FakeRig()
+    assert driven(tmp_path, rig, admit("a")) == []
+    assert rig.asked == []
+
+
+def test_metrics_are_those_after_the_step(tmp_path: Path) -> None:
+    labelled = 'held{b="2",a="1"}'  # the order of labels does not matter
+    story = [admit("a", metrics={"admissions": 1, labelled: 1}), admit("b", metrics={"admissions": 2})]
+    assert driven(tmp_path, FakeRig(), *story) == []
+    wrong = {"admissions": 2, "nothing": 0}
+    assert driven(tmp_path, FakeRig(), admit("a", metrics=wrong)) == [
+        "steps[0]: expected the metric admissions to be 2, was 1.0",
+        "steps[0]: expected the metric nothing to be 0, was absent",
+    ]
+
+
+def test_what_pod_resources_shows_of_a_pod(tmp_path: Path) -> None:
+    story = [admit("a", listed={"a": ["app"], "b": None}), {"remove": "a", "expect": {"listed": {"a": None}}}]
+    assert driven(tmp_path, FakeRig(), *story) == []
+    assert driven(tmp_path, FakeRig(), admit("a", listed={"a": ["app", "init"], "b": []})) == [
+        "steps[0]: expected PodResources to show the containers ['app', 'init'] of a, was the containers ['app']",
+        "steps[0]: expected PodResources to show the containers [] of b, was nothing",
+    ]
+
+
+def test_what_is_allocatable(tmp_path: Path) -> None:
+    right = {
+        "cpus": "1-7",
+        "cpu_count": 7,
+        "memory": {"memory": "3Gi", "hugepages-2Mi": 0},
+        "devices": {GPU: ["gpu-1"]},
+    }
+    assert driven(tmp_path, FakeRig(), admit("a", allocatable=right)) == []
+    wrong = {"cpus": "0-7", "memory": {"memory": "1Gi"}, "memory_nodes": [0], "devices": {GPU: {"1": 1}}}
+    assert driven(tmp_path, FakeRig(), admit("a", allocatable=wrong)) == [
+        "steps[0]: expected all that is allocatable on the CPUs 0-7, were 1-7",
+        "steps[0]: expected all that is allocatable's memory on [0], was on [0, 1]",
+        "steps[0]: expected 1073741824 bytes of memory for all that is allocatable, were 3221225472",
+        f"steps[0]: expected {GPU} for all that is allocatable by NUMA node {{'1': 1}}, were {{'0': 1}}",
+    ]
+
+
 @pytest.mark.parametrize("thing", ["CPU 1", f"{GPU} gpu-1"])
 def test_nothing_is_given_twice(tmp_path: Path, thing: str) -> None:
     rig = FakeRig()
@@ -176,7 +299,10 @@ def test_containers_of_one_pod_may_share(tmp_path: Path) -> None:
     def reuse(held: Held) -> None:
         held["a"]["init"] = held["a"]["app"]  # an init container's CPUs are its pod's
 
-    rig.disturb = reuse
+    def ended(told: Held) -> None:
+        del told["a"]["init"]
+
+    rig.disturb, rig.mistell = reuse, ended
     assert driven(tmp_path, rig, admit("a"), {"remove": "nobody"}) == []
 
 
@@ -260,6 +386,11 @@ MISTAKES = [
     (admit("a", containers={"app": {"cpus": "one"}}), "containers.app.cpus: 'one' is not a CPU list"),
     (admit("a", containers={"app": {"devices": {GPU: "x"}}}), "containers.app.devices: "),
     (admit("a", calls={GPU: 1}), f"calls.{GPU}: 1 is no mapping"),
+    (admit("a", metrics={"a b": 1}), "expect.metrics: 'a b' is no sample; write name or name{label="),
+    (admit("a", metrics={"a": [1]}), "expect.metrics.a: [1] is no size"),
+    (admit("a", listed={"a": "app"}), "expect.listed.a: 'app' is no list of containers; null: no such pod"),
+    (admit("a", allocatable={"cpu": 1}), "expect.allocatable: unknown key 'cpu'; known: cpus"),
+    (admit("a", containers={"app": {"memory": 1}}), "containers.app.memory: 1 is not by resource: a size"),
 ]
 
 
@@ -275,3 +406,13 @@ def test_a_mistake_in_a_step_is_told_before_anything_runs(tmp_path: Path, step: 
 def test_a_matrix_of_mappings_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="a matrix holds plain words"):
         driven(tmp_path, FakeRig(), admit("a"), matrix={"cpuManagerPolicyOptions": [{"full-pcpus-only": "true"}]})
+
+
+def test_a_pod_that_goes_elsewhere_than_expected_is_explained(tmp_path: Path) -> None:
+    rig = FakeRig()
+    rig.explained = ["as it pleases me"]
+    found = driven(tmp_path, rig, admit("a"), admit("b", reason="TopologyAffinityError"), {"restart": "node"})
+    assert found == [
+        "steps[1]: expected rejection (TopologyAffinityError), was admitted",
+        "the node: b: as it pleases me",
+    ]

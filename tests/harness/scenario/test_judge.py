@@ -7,21 +7,22 @@ import pytest
 import fake_sysfs
 from harness.scenario.judge import differences
 from harness.scenario.model import Expected
-from harness.scenario.outcome import Given, Outcome
+from harness.scenario.outcome import Given, Memory, Outcome, Seen
 from harness.scenario.sizes import sizes_of
 
 SIZES = sizes_of(fake_sysfs.parse_machine("pack:2 [numa] core:4 pu:1"), memory_static=False)
 NODE_OF_CPU = {cpu: cpu // 4 for cpu in range(8)}
 
-SPREAD = Given(frozenset({1, 5}), ((0, 1),), {"e/g": {"a": (0,), "b": (1,)}})
-ON_ZERO = Given(frozenset({1, 2}), ((0,),), {"e/g": {"a": (0,), "c": (0,)}})
+SPREAD = Given(frozenset({1, 5}), (Memory("memory", 1 << 30, (0, 1)),), {"e/g": {"a": (0,), "b": (1,)}})
+ON_ZERO = Given(frozenset({1, 2}), (Memory("memory", 1 << 20, (0,)),), {"e/g": {"a": (0,), "c": (0,)}})
+NOWHERE = Given(devices={"e/g": {"a": None, "b": ()}})
 ON_ONE = Given(frozenset({6}), (), {})
 REJECTED = Outcome(False, "TopologyAffinityError", "Resources cannot be allocated with Topology locality")
 CALLS = {"e/g": {"Allocate": 1}}
 
 
 def found(expected: Expected, seen: Outcome) -> list[str]:
-    return differences(expected, seen, CALLS, SIZES, NODE_OF_CPU, "steps[0]")
+    return differences(expected, Seen(seen, CALLS), SIZES, NODE_OF_CPU, "steps[0]")
 
 
 def one(given: Given) -> Outcome:
@@ -48,6 +49,14 @@ TABLE: list[tuple[Expected, Outcome, Outcome, str]] = [
     (Expected(containers={"c": {"cpu_count": 2}}), one(ON_ZERO), one(ON_ONE), "expected 2 CPUs for c, were 1"),
     (Expected(containers={"c": {"nodes": [0]}}), one(ON_ZERO), one(ON_ONE), "expected c on the NUMA nodes [0]"),
     (Expected(containers={"c": {"memory_nodes": [0, 1]}}), one(SPREAD), one(ON_ZERO), "expected c's memory on [0, 1]"),
+    (
+        Expected(containers={"c": {"memory": {"memory": "1Gi"}}}),
+        one(SPREAD),
+        one(ON_ZERO),
+        "1073741824 bytes of memory",
+    ),
+    (Expected(containers={"c": {"devices": {"e/g": {"none": 2}}}}), one(NOWHERE), one(SPREAD), "{'none': 2}, were {"),
+    (Expected(nodes=()), one(NOWHERE), one(ON_ONE), "expected the NUMA nodes [], were [1]"),
     (Expected(containers={"d": {}}), Outcome(True, containers={"d": ON_ONE}), one(ON_ONE), "expected a container d"),
     (Expected(containers={"c": {"devices": {"e/g": 2}}}), one(ON_ZERO), one(ON_ONE), "expected 2 of e/g for c"),
     (Expected(containers={"c": {"devices": {"e/g": {0: 1, 1: 1}}}}), one(SPREAD), one(ON_ZERO), "by NUMA node"),

@@ -73,6 +73,7 @@ BAD: list[tuple[tuple[Any, ...], Any, str]] = [
         "example.com/nic",
         "steps[0].admit: asks for example.com/gpu, which no plugin here offers (offered: example.com/nic)",
     ),
+    (("plugins", 0, "list"), "lost", "plugins[0].list: 'lost' is not known; take one of: kept, fails, ends"),
     (("steps", 0, "remove"), "p", "steps[0]: a step does one thing"),
     (("steps", 0), {"stop": "node"}, "steps[0].stop: 'node': write the resource whose plugin shall stop"),
     (("steps", 0), {"stop": "example.com/nic"}, "steps[0].stop: no plugin here offers example.com/nic"),

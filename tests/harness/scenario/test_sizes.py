@@ -50,3 +50,15 @@ def test_a_core_of_every_node_is_reserved() -> None:
 def test_what_is_no_size(text: str) -> None:
     with pytest.raises(UserError, match=r"^here: .* is no size: write .* numa\.cpus"):
         sizes_of(MACHINE, memory_static=False).resolve(text, "here")
+
+
+def test_counts() -> None:
+    sizes = sizes_of(MACHINE, memory_static=False)
+    assert [sizes.count(text, "here") for text in ("numa.cpus + 1", "3")] == [7, 3]
+    assert [sizes.number(text, "here") for text in ("numa.cpus + 1", "0.5")] == [7.0, 0.5]
+    for text in ("", "some", "500m"):
+        with pytest.raises(UserError, match=r"^here: .* is no number: write one"):
+            sizes.count(text, "here")
+    for text in ("1.5", "nan", "inf"):
+        with pytest.raises(UserError, match=r"^here: .* is no count: write a whole number"):
+            sizes.count(text, "here")

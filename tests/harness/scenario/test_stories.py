@@ -17,6 +17,7 @@ from harness.scenario.sizes import sizes_of
 from harness.scenario.trees import machine_of
 from tests.places import short_directory
 
+NIC = "example.com/nic"
 TINY = {"packages": 2, "cores": 4, "threads": 2, "memory": "4GiB"}
 POD = {"name": "p", "containers": [{"name": "app", "requests": {"cpu": 2, "memory": "64Mi"}}]}
 
@@ -76,7 +77,7 @@ def test_cpus_by_numa_node(place: Path, bench: Bench) -> None:
         return [{"admit": POD, "expect": {"containers": {"app": {"cpus": cpus}}}}]
 
     assert bench.run(told(place, steps=steps({0: 2}))) == []
-    (wrong,) = bench.run(told(place, steps=steps({0: 1, 1: 1})))
+    wrong = bench.run(told(place, steps=steps({0: 1, 1: 1})))[0]
     assert wrong.endswith("expected app's CPUs by NUMA node {0: 1, 1: 1}, were {'0': 2}")
 
 
@@ -89,6 +90,56 @@ def test_what_an_init_container_leaves_is_nobodys(place: Path, bench: Bench) -> 
     assert bench.run(told(place, kubelet={"memoryManagerPolicy": "Static"}, steps=steps)) == []
 
 
+def test_metrics_of_a_node(place: Path, bench: Bench) -> None:
+    def steps(count: int) -> list[dict[str, object]]:
+        metrics = {"kubelet_topology_manager_admission_requests_total": count}
+        return [{"admit": POD, "expect": {"admitted": True, "metrics": metrics}}]
+
+    assert bench.run(told(place, steps=steps(1))) == []
+    wrong = bench.run(told(place, steps=steps(2)))[0]
+    assert wrong.endswith("expected the metric kubelet_topology_manager_admission_requests_total to be 2, was 1.0")
+
+
+def test_pod_resources_of_a_node(place: Path, bench: Bench) -> None:
+    containers = [
+        {"name": "init", "kind": "init", "requests": {"cpu": 1, "memory": "1Gi"}},
+        {"name": "helper", "kind": "sidecar", "requests": {"cpu": 1, "memory": "64Mi", NIC: 1}},
+        {"name": "app", "requests": {"cpu": 1, "memory": "64Mi", NIC: 2}},
+    ]
+    devices = [{"id": "both", "numa": [0, 1]}, {"id": "nowhere"}, {"id": "empty", "numa": []}]
+
+    def steps(shown: list[str], allocatable: object) -> list[dict[str, object]]:
+        expect = {"listed": {"p": shown, "q": None}, "allocatable": allocatable}
+        return [{"admit": {"name": "p", "containers": containers}, "expect": expect}]
+
+    words = {"kubelet": {"memoryManagerPolicy": "Static"}, "plugins": [{"resource": NIC, "devices": devices}]}
+    # One of the two reserved cores has the CPUs 0 and 8. A device whose topology has no nodes is nobody's to see.
+    right = {"cpus": "1-3,5-7,9-11,13-15", "memory_nodes": [0, 1], "devices": {NIC: {"0,1": 1, "none": 1}}}
+    assert bench.run(told(place, steps=steps(["helper", "app"], right), **words)) == []
+    wrong = bench.run(told(place, steps=steps(["init", "helper", "app"], right), **words))[0]
+    assert wrong.endswith("['app', 'helper', 'init'] of p, was the containers ['app', 'helper']")
+    wrong = bench.run(told(place, steps=steps(["helper", "app"], {"cpus": "0-15"}), **words))[0]
+    assert wrong.endswith("expected all that is allocatable on the CPUs 0-15, were 1-3,5-7,9-11,13-15")
+
+
+@pytest.mark.parametrize(("how", "known"), [("fails", False), ("ends", True)])
+def test_a_list_that_is_not_followed(place: Path, bench: Bench, how: str, known: bool) -> None:
+    asking = {"name": "app", "requests": {"cpu": 2, "memory": "64Mi", NIC: 1}}
+    refused = {"admit": {"name": "early", "containers": [asking]}, "expect": {"admitted": False}}
+    followed = {"restart": "node", "expect": {"calls": {NIC: {"ListAndWatch": 1}}}}
+    again = {"restart": NIC, "expect": {"calls": {NIC: {"ListAndWatch": 1}}, "allocatable": {"devices": {NIC: 0}}}}
+    given = {"admit": {"name": "late", "containers": [asking]}, "expect": {"containers": {"app": {"nodes": [1]}}}}
+    plugin = {"resource": NIC, "devices": [{"id": "a", "numa": [1]}], "list": how}
+    kubelet = {"topologyManagerPolicy": "restricted"}
+    steps = [refused, followed, given, again]
+    assert bench.run(told(place, plugins=[plugin], kubelet=kubelet, steps=steps)) == []
+    kept = {**plugin, "list": "kept"}
+    assert bench.run(told(place, plugins=[kept], kubelet=kubelet, steps=[refused]))[0].endswith("was admitted")
+    # Only if the devices were told once does the Topology Manager know that they have NUMA nodes.
+    reason = {**refused, "expect": {"reason": "TopologyAffinityError"}}
+    assert (bench.run(told(place, plugins=[plugin], kubelet=kubelet, steps=[reason])) == []) is known
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -97,6 +148,7 @@ def test_what_an_init_container_leaves_is_nobodys(place: Path, bench: Bench) -> 
         ({"expect": {"nodes": [2]}}, "names NUMA node 2, xeon-2s has CPUs on 0, 1"),
         ({"expect": {"containers": {"app": {"cpus": {3: 2}}}}}, "names NUMA node 3, xeon-2s has CPUs on 0, 1"),
         ({"expect": {"containers": {"app": {"memory_nodes": [5]}}}}, "names NUMA node 5, xeon-2s has CPUs on 0, 1"),
+        ({"expect": {"allocatable": {"memory_nodes": [4]}}}, "names NUMA node 4, xeon-2s has CPUs on 0, 1"),
     ],
 )
 def test_nodes_that_another_machine_lacks(place: Path, words: dict[str, object], reason: str | None) -> None:

@@ -1,0 +1,55 @@
+"""Why a node decided as it did, in lines for people: its hints and what came of them, or what a pod was given."""
+
+from collections.abc import Iterable, Iterator
+
+from fake_sysfs.lists import format_cpulist
+from harness.api import numaproof_v1_pb2 as api
+
+_SHOWN = 4  # hints of a resource; over many NUMA nodes there are more than anybody reads
+
+
+def decision_lines(answer: api.ExplainResponse) -> Iterator[str]:
+    """What every resource wanted, and what the policy made of it; a line for each container, or one for the pod."""
+    for decision in answer.decisions:
+        wishes = [f"{one.resource} {_wish(one)}" for provider in decision.providers for one in provider.resources]
+        merged = f"together {_hint(decision.merged)}{'' if decision.merged.preferred else ', not preferred'}"
+        verdict = f"{answer.policy} {'accepts' if decision.admitted else 'refuses'} it"
+        yield f"{decision.container or 'the pod'}: {'; '.join([*wishes, merged])}: {verdict}"
+
+
+def given_lines(pod: api.Pod) -> Iterator[str]:
+    """What each container was given, and on which NUMA nodes it was to be."""
+    for container in pod.containers:
+        parts = [f"placed on {_hint(container.affinity)}"]
+        parts += [f"CPUs {format_cpulist(sorted(container.cpus))}"] if container.cpus else []
+        parts += [f"{block.resource} on {_nodes(block.nodes)}" for block in container.memory]
+        for held in container.devices:
+            devices = [
+                f"{one.id} on {_nodes(one.topology.nodes) if one.HasField('topology') else 'any NUMA node'}"
+                for one in sorted(held.devices, key=lambda one: one.id)
+            ]
+            parts.append(f"{held.resource} {', '.join(devices)}")
+        yield f"{container.name}: {'; '.join(parts)}"
+
+
+def _wish(one: api.ResourceHints) -> str:
+    if one.no_preference:
+        return "takes any NUMA node"
+    if not one.hints:
+        return "fits nowhere"
+    preferred = [_hint(hint) for hint in one.hints if hint.preferred]
+    others = [_hint(hint) for hint in one.hints if not hint.preferred]
+    return f"prefers {_some(preferred)}" if preferred else f"fits {_some(others)}, none of it preferred"
+
+
+def _some(hints: list[str]) -> str:
+    more = f" or {len(hints) - _SHOWN} more" if len(hints) > _SHOWN else ""
+    return " or ".join(hints[:_SHOWN]) + more
+
+
+def _hint(hint: api.Hint) -> str:
+    return _nodes(hint.affinity.nodes) if hint.HasField("affinity") else "any NUMA node"
+
+
+def _nodes(nodes: Iterable[int]) -> str:
+    return f"NUMA {format_cpulist(sorted(nodes)) or 'none'}"

@@ -1,0 +1,116 @@
+"""`numaproof run` that is interrupted or killed: nothing stays."""
+
+import os
+import signal
+import subprocess
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.harness.commands.stories import GPU, NUMAPROOF, story
+from tests.places import short_directory
+from tests.waiting import wait_until
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    with short_directory() as place:
+        yield place
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A run that is in the middle of an admission."""
+
+    process: subprocess.Popen[str]
+    mark: str  # in the environment of every process of the run
+    directory: Path
+
+
+def processes_of(mark: str) -> list[int]:
+    """The processes that have a mark in their environment; a zombie has none."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (process / "environ").read_bytes():
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return found
+
+
+def directories_of(mark: str) -> list[Path]:
+    """The directory of a run: its warm processes were told a socket there."""
+    found = []
+    for pid in processes_of(mark):
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+        except OSError:
+            continue
+        if "harness.scenario.warm" in words:
+            found.append(Path(words[words.index("harness.scenario.warm") + 1]).parents[1])
+    return found
+
+
+@contextmanager
+def hanging_run(place: Path, workers: int) -> Iterator[Started]:
+    """A run in namespaces whose plugin hangs while it allocates."""
+    plugin = {"resource": GPU, "per_numa": 1, "faults": ["Allocate=hang"]}
+    matrix = {"machine": ["laptop", "xeon-2s"][:workers]}
+    # The node gives up a pod after half a minute: with so many of them the run stays in the middle long enough for us.
+    containers = [{"name": "c", "requests": {"cpu": 1, GPU: 1}}]
+    pods = [{"name": f"p{i}", "containers": containers} for i in range(20)]
+    steps = [{"admit": pod, "expect": {"admitted": False}} for pod in pods]
+    file = story(place, plugins=[plugin], matrix=matrix, steps=steps)
+    mark = f"NUMAPROOF_TEST_MARK={uuid.uuid4().hex}"
+    name, _, value = mark.partition("=")
+    command = [*NUMAPROOF, "run", str(file), "--runtime", "namespace", "--out", str(place / "out"), "-n", str(workers)]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, name: value},
+        start_new_session=True,  # a process group of its own, as a shell's job has
+    )
+
+    def allocating(directory: Path) -> int:
+        return sum('"Allocate"' in record.read_text() for record in directory.glob("*/r*/*.record"))
+
+    with process:
+        try:
+            directory = wait_until(lambda: directories_of(mark), "the run's warm process", timeout=300)[0]
+            wait_until(lambda: allocating(directory) == workers, "the plugins' calls", timeout=300)
+            yield Started(process, mark, directory)
+        finally:
+            process.kill()
+
+
+def mounted(directory: Path) -> bool:
+    return str(directory) in Path("/proc/self/mountinfo").read_text()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_leaves_nothing(place: Path, workers: int) -> None:
+    with hanging_run(place, workers) as run:
+        os.killpg(run.process.pid, signal.SIGINT)  # as a terminal does: to all of the group
+        printed, _ = run.process.communicate(timeout=300)
+        assert run.process.returncode == 130, printed
+        assert not run.directory.exists()
+        wait_until(lambda: not processes_of(run.mark), "the end of all processes", timeout=300)
+        assert not mounted(run.directory)
+
+
+def test_a_killed_run_leaves_nothing_after_clean(place: Path) -> None:
+    with hanging_run(place, 2) as run:
+        run.process.kill()
+        run.process.wait()
+        wait_until(lambda: not processes_of(run.mark), "the end of all processes", timeout=300)
+        assert not mounted(run.directory)
+        # Another test's sweep may have been quicker: what counts is that it is gone.
+        subprocess.run([*NUMAPROOF, "clean"], check=True, capture_output=True)
+        assert not run.directory.exists()
