@@ -29,8 +29,9 @@ $(VENV)/python:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
+# Not compiled: what is used is compiled at its first use, and most of what is installed never is.
 $(VENV)/ready: $(VENV)/python pyproject.toml
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --editable .
 	@touch $@
 
 $(VENV)/tox-ready: $(VENV)/python
