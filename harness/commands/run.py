@@ -20,7 +20,6 @@ from harness.scenario.trees import machine_of
 
 _RESULTS = ("junit.xml", "summary.json")
 _PICTURES = "machines"
-_WORKERS = (os.cpu_count() or 1) + 1  # each waits for its node and plugins a part of the time
 # What people tell the pytest of their own tests: no business of ours, and able to break a run.
 _FOR_OTHERS = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 
@@ -33,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--machine", action="append", default=[], help="run on this machine instead (may be repeated)")
     parser.add_argument("--require", choices=("all",), help="all: a scenario that does not apply is a failure")
-    parser.add_argument("--workers", "-n", type=int, default=_WORKERS, help="side by side (default: cores + 1)")
+    parser.add_argument("--workers", "-n", type=int, default=os.cpu_count() or 1, help="side by side (default: cores)")
     parser.add_argument(
         "--out", type=Path, default=Path("out"), help="where junit.xml, summary.json and pictures go (default: out)"
     )
