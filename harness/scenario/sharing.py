@@ -13,17 +13,20 @@ from xdist.scheduler import LoadScopeScheduling
 
 from harness.scenario.instances import Instance
 
-_SHARES = 4  # of each worker, at least: the last ones to end then wait for each other a quarter of the time at most
+_SHARES = 4  # of each worker, about: the last ones to end then wait for each other a quarter of the time at most
 
 
 def shares(listed: Sequence[Instance], workers: int) -> dict[str, str]:
-    """Instance id -> the share that it belongs to: a machine's instances, in parts where they are too many for one."""
-    most = math.ceil(len(listed) / (_SHARES * workers))
-    counted: defaultdict[str, int] = defaultdict(int)
-    found = {}
+    """Instance id -> the share that it belongs to: a machine's instances, in even parts where they are many."""
+    usual = math.ceil(len(listed) / (_SHARES * workers))
+    by_machine: defaultdict[str, list[str]] = defaultdict(list)
     for instance in listed:
-        found[instance.id] = f"{instance.machine} {counted[instance.machine] // most}"
-        counted[instance.machine] += 1
+        by_machine[instance.machine].append(instance.id)
+    found = {}
+    for machine, ids in by_machine.items():
+        # A part a bit larger than usual costs less than the host that another worker would start for the rest.
+        size = math.ceil(len(ids) / max(1, round(len(ids) / usual)))
+        found.update({one: f"{machine} {number // size}" for number, one in enumerate(ids)})
     return found
 
 

@@ -150,8 +150,8 @@ def test_the_directory_of_a_killed_run_goes_with_the_next(place: Path) -> None:
 
 
 def test_results_that_find_no_room_are_told_in_a_line(place: Path) -> None:
-    # Files can be made there, but hold nothing.
-    script = 'mount -t tmpfs -o size=4k none "$1" && head -c 4096 /dev/zero > "$1/filler" && shift && exec "$@"'
+    # The picture of the machine finds room there; other files can be made, but hold nothing.
+    script = 'mount -t tmpfs -o size=8k none "$1" && head -c 4096 /dev/zero > "$1/filler" && shift && exec "$@"'
     command = [*NUMAPROOF, "run", str(story(place)), "--runtime", "process", "-n", "1", "--out", str(place / "full")]
     (place / "full").mkdir()
     namespace = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh", str(place / "full")]
@@ -291,7 +291,7 @@ def test_other_bad_input_is_told_in_a_line(
     assert f"{elsewhere}: matrix.machine: machine 'nonsense'" in refusal(capsys, elsewhere)
     (place / "file").write_text("")
     (place / "taken/summary.json").mkdir(parents=True)
-    for out, reason in {"file/out": "Not a directory", "file": "File exists", "taken": "Is a directory"}.items():
+    for out, reason in {"file/out": "Not a directory", "file": "Not a directory", "taken": "Is a directory"}.items():
         assert main(["run", str(file), "--runtime", "process", "--out", str(place / out)]) == 2
         assert f"--out {place / out}: {reason}; give a directory" in capsys.readouterr().err
     monkeypatch.setenv("DOCKER_HOST", f"unix://{place}/nobody.sock")
