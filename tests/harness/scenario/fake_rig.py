@@ -1,0 +1,116 @@
+"""A rig of the tests' own, and a way to drive a story on it."""
+
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import fake_sysfs
+from harness.scenario.drive import drive
+from harness.scenario.instances import Instance
+from harness.scenario.outcome import Given, Memory, Outcome
+from harness.scenario.parse import parse_scenario
+from harness.scenario.sizes import sizes_of
+
+MACHINE = fake_sysfs.parse_machine("pack:2 [numa] core:4 pu:1")  # CPUs 0-3 on node 0, 4-7 on node 1
+GPU = "example.com/gpu"
+Held = dict[str, dict[str, Given]]
+
+
+class FakeRig:
+    """A node that gives every pod the next CPU and the next GPU, does what it is told, and remembers it."""
+
+    def __init__(self) -> None:
+        self.held: Held = {}
+        self.done: list[tuple[Any, ...]] = []
+        self.allocations = 0
+        self.seen_wrong: list[str] = []
+        self.answer: Callable[[Given], Given] = lambda given: given  # what it makes of what it gives
+        self.disturb: Callable[[Held], None] = lambda held: None  # what goes wrong at the next step
+        self.mistell: Callable[[Held], None] = lambda told: None  # what goes wrong in what PodResources lists
+        self.forgets = ""  # the pod that PodResources does not get
+        self.explained: list[str] = []  # why it does what it does
+        self.asked: list[str] = []  # what was asked only because a step expects something of it
+
+    def admit(self, manifest: Mapping[str, Any]) -> Outcome:
+        self.done.append(("admit", manifest["metadata"]["name"]))
+        if len(self.held) == 3:
+            return Outcome(False, "TopologyAffinityError", "no locality")
+        self.allocations += 1
+        given = self.answer(Given(frozenset({self.allocations}), (), {GPU: {f"gpu-{self.allocations}": (0,)}}))
+        containers = {"app": given}
+        self.held[manifest["metadata"]["name"]] = dict(containers)
+        self.disturb(self.held)
+        return Outcome(True, containers=containers)
+
+    def remove(self, name: str) -> None:
+        self.done.append(("remove", name))
+        self.held.pop(name, None)
+
+    def restart_node(self) -> None:
+        self.done.append(("restart", "node"))
+        self.disturb(self.held)
+
+    def restart_plugin(self, resource: str) -> None:
+        self.done.append(("restart", resource))
+
+    def stop_plugin(self, resource: str) -> None:
+        self.done.append(("stop", resource))
+
+    def lose_device_checkpoint(self) -> None:
+        self.done.append(("lose",))
+
+    def set_health(self, resource: str, ids: Collection[str], healthy: bool) -> None:
+        self.done.append(("health", resource, tuple(ids), healthy))
+
+    def offline(self, cpu: int) -> None:
+        self.done.append(("offline", cpu))
+
+    def explain(self, manifest: Mapping[str, Any]) -> list[str]:
+        return [f"{manifest['metadata']['name']}: {text}" for text in self.explained]
+
+    def look(self) -> list[str]:
+        return self.seen_wrong
+
+    def start(self, name: str) -> list[str]:
+        return [f"{name}: {text}" for text in self.seen_wrong]
+
+    def assignments(self) -> Mapping[str, Mapping[str, Given]]:
+        return self.held
+
+    def pod_resources(self) -> Mapping[str, Mapping[str, Given]]:
+        told = {pod: dict(containers) for pod, containers in self.held.items()}
+        self.mistell(told)
+        return told
+
+    def pod_resources_of(self, name: str) -> Mapping[str, Given] | None:
+        return None if name == self.forgets else self.pod_resources().get(name)
+
+    def allocatable(self) -> Given:
+        self.asked.append("allocatable")
+        return Given(frozenset(range(1, 8)), (Memory("memory", 3 << 30, (0, 1)),), {GPU: {"gpu-1": (0,)}})
+
+    def metrics(self) -> Mapping[str, float]:
+        self.asked.append("metrics")
+        return {"admissions": float(self.allocations), 'held{a="1",b="2"}': len(self.held)}
+
+    def calls(self) -> Mapping[str, Mapping[str, int]]:
+        return {GPU: {"Allocate": self.allocations, "ListAndWatch": 1}}
+
+
+def admit(name: str, **expect: Any) -> dict[str, Any]:
+    containers = [{"name": "app", "requests": {"cpu": 1, GPU: 1}}]
+    return {"admit": {"name": name, "containers": containers}, "expect": expect or {"admitted": True}}
+
+
+def driven(tmp_path: Path, rig: FakeRig, *steps: dict[str, Any], policy: str = "none", **words: Any) -> list[str]:
+    file = tmp_path / "theme/file.yaml"
+    file.parent.mkdir(exist_ok=True)
+    told: dict[str, Any] = {"name": "n", "why": "w", "source": "s"}
+    told |= {"matrix": {"policy": ["none", "restricted"], "machine": ["m"]}}
+    told |= {"plugins": [{"resource": GPU, "per_numa": 2}], "steps": list(steps), **words}
+    file.write_text(yaml.safe_dump(told))
+    instance = Instance(parse_scenario(file), "m", {"policy": policy})
+    found = drive(instance, MACHINE, sizes_of(MACHINE, False), rig)
+    return [text.removeprefix(f"{file}: ") for text in found]
