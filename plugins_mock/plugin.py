@@ -185,6 +185,8 @@ class MockPlugin:
             self._stopping.wait(slow.number(10))
         if again or wiped:
             self._restart_server()
+        # Not what was seen above: a kubelet wipes our socket when it starts, and has one of its own only then.
+        kubelet = _identity(self._kubelet)
         accepted = self._register()
         self._known = kubelet if accepted else None
         if not accepted:

@@ -24,9 +24,10 @@ PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def mount(source: str, target: str, kind: str | None, flags: int) -> None:
+def mount(source: str, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
     """The system call, with an error that names the target."""
-    if _libc.mount(source.encode(), target.encode(), kind.encode() if kind else None, flags, None) != 0:
+    words = [word.encode() if word else None for word in (source, target, kind, options)]
+    if _libc.mount(*words[:3], flags, words[3]) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), f"{source} -> {target}")
 
@@ -58,7 +59,9 @@ def grow(target: str, is_directory: bool) -> None:
     before = os.open(ancestor, os.O_RDONLY | os.O_DIRECTORY)
     try:
         entries = list(os.scandir(before))
-        mount("numaproof", str(ancestor), "tmpfs", MS_NOSUID | MS_NODEV)
+        # As open as before, and no more: where all may write, the kernel lets nobody open others' devices to write.
+        mode = os.fstat(before).st_mode & 0o7777
+        mount("numaproof", str(ancestor), "tmpfs", MS_NOSUID | MS_NODEV, f"mode={mode:o}")
         for entry in entries:
             # An entry that vanishes meanwhile is simply not there, as it is on the host.
             with contextlib.suppress(FileNotFoundError):

@@ -68,48 +68,6 @@ def first_list(stub: api_grpc.DevicePluginStub) -> list[api.Device]:
     return devices
 
 
-def test_serves_before_it_registers_and_registers_with_every_new_kubelet() -> None:
-    with short_directory() as place, MockPlugin(RESOURCE, DEVICES, place, preferred=lowest()) as plugin:
-        for _ in range(3):
-            with kubelet(place) as seen:
-                request = seen.wait_for(1)
-                assert (request.version, request.resource_name) == ("v1beta1", RESOURCE)
-                assert request.options.get_preferred_allocation_available
-                with dial(place / request.endpoint) as channel:
-                    assert len(first_list(api_grpc.DevicePluginStub(channel))) == 3
-        assert plugin.registrations == 3
-    assert not plugin.socket.exists()
-
-
-def test_a_wiped_socket_is_served_again() -> None:
-    with short_directory() as place, kubelet(place) as seen, MockPlugin(RESOURCE, DEVICES, place) as plugin:
-        seen.wait_for(1)
-        wait_until(lambda: plugin.registrations == 1, "the end of the first registration")
-        plugin.socket.unlink()
-        seen.wait_for(2)
-        with dial(plugin.socket) as channel:
-            assert len(first_list(api_grpc.DevicePluginStub(channel))) == 3
-
-
-def test_the_old_stream_has_ended_when_it_registers_again() -> None:
-    with short_directory() as place, kubelet(place) as first, MockPlugin(RESOURCE, DEVICES, place) as plugin:
-        first.wait_for(1)
-        ended = threading.Event()
-        with dial(plugin.socket) as channel:
-            stream = api_grpc.DevicePluginStub(channel).ListAndWatch(api.Empty(), timeout=SECONDS)
-            next(iter(stream))
-            stream.add_callback(ended.set)
-            with kubelet(place) as second:
-                second.wait_for(1)
-                assert ended.wait(SECONDS)
-
-
-def test_a_refused_registration_is_tried_again() -> None:
-    with short_directory() as place, kubelet(place, refusals=2) as seen, MockPlugin(RESOURCE, DEVICES, place) as plugin:
-        seen.wait_for(3)
-        wait_until(lambda: plugin.registrations == 1, "an accepted registration")
-
-
 def test_the_list_is_complete_and_follows_health() -> None:
     with served() as (plugin, stub):
         stream = iter(stub.ListAndWatch(api.Empty(), timeout=SECONDS))
@@ -389,19 +347,3 @@ def test_a_path_too_long_for_a_socket_is_refused(tmp_path: Path) -> None:
 def test_an_unknown_device_is_refused() -> None:
     with served() as (plugin, _), pytest.raises(PluginError, match="name one of: a, b, c"):
         plugin.set_health("x", False)
-
-
-def test_a_kubelet_that_wipes_sockets_just_then_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    rename = Path.rename
-    wiped: list[Path] = []
-
-    def wipe_first(path: Path, target: Path) -> Path:
-        if not wiped:
-            wiped.append(path)
-            path.unlink()
-        return rename(path, target)
-
-    monkeypatch.setattr(Path, "rename", wipe_first)
-    with short_directory() as directory, MockPlugin("example.com/gpu", [MockDevice("a")], directory) as plugin:
-        assert wiped
-        assert plugin.socket.is_socket()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.runtimes import Bind, CannotStartError, Program
+from harness.runtimes import Bind, CannotStartError, DeviceNode, Program
 from harness.runtimes.launched import NamespaceRuntime, ProcessRuntime
 from tests.places import short_directory
 from tests.waiting import wait_until
@@ -139,6 +139,15 @@ def test_binds_appear_where_nothing_was_and_the_host_does_not_see_them() -> None
             assert running.output().split() == ["hello", "kept", "deep", "file", "folder", "link"]
         assert (source / "new").read_text() == "more\n"
         assert sorted(path.name for path in host.iterdir()) == ["file", "folder", "link"]
+
+
+def test_a_directory_that_had_to_grow_is_as_open_as_before() -> None:
+    # In one that all may write to, the kernel would let a user not even open /dev/null to write.
+    script = "stat -c %a /dev; echo gone > /dev/null && echo written"
+    device = DeviceNode("/dev/null", "/dev/numaproof/one", "rw")
+    with NamespaceRuntime().start(Program(("/bin/sh", "-c", script), devices=(device,))) as running:
+        assert running.wait(60) == 0
+        assert running.output().split() == [f"{Path('/dev').stat().st_mode & 0o7777:o}", "written"]
 
 
 def test_a_read_only_bind_refuses_writes() -> None:
