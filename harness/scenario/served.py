@@ -301,7 +301,9 @@ class ServedRig:
                 or {one.id: one.healthy for one in seen[resource].devices} != self._health(plugin)
             )
 
-        wait_until(lambda: not waited_for(), timeout=_UP_SECONDS, what=f"the lists of {sorted(plugins)}")
+        # Not too often: a look costs the node as much as an admission.
+        what = f"the lists of {sorted(plugins)}"
+        wait_until(lambda: not waited_for(), timeout=_UP_SECONDS, what=what, interval=0.03)
 
     def _health(self, plugin: FakePlugin) -> dict[str, bool]:
         """The health of a plugin's devices, as the plugin was told."""
