@@ -14,7 +14,6 @@ SUITE = "bookworm"
 PYTHON = "3.11"  # that suite's
 INCLUDES = "python3,util-linux,numactl,hwloc-nox"
 _APT = Path("/etc/apt")
-_USUAL_MIRROR = "http://deb.debian.org/debian"
 
 
 def made_base(place: Path) -> Path:
@@ -42,9 +41,10 @@ def _by_mmdebstrap(archive: Path) -> tuple[str, ...]:
 
 
 def _by_debootstrap(archive: Path, root: Path) -> tuple[str, ...]:
-    mirror = next((one for path in _apt_sources() for one in mirrors(path.read_text())), _USUAL_MIRROR)
+    mirror = next((one for path in _apt_sources() for one in mirrors(path.read_text())), "")  # empty: the tool's own
     script = """
-        debootstrap --variant=minbase "--include=$1" "$2" "$3" "$4" || { cat "$3/debootstrap/debootstrap.log"; exit 1; }
+        debootstrap --variant=minbase "--include=$1" "$2" "$3" ${4:+"$4"} ||
+            { cat "$3/debootstrap/debootstrap.log"; exit 1; }
         rm -rf "$3"/var/cache/apt/archives/*.deb "$3"/var/lib/apt/lists/*
         tar --numeric-owner -C "$3" -cf "$5" .
     """

@@ -80,6 +80,18 @@ def test_debootstrap_does_it_where_mmdebstrap_is_missing(tools: Path, tmp_path: 
 
 
 @root_only
+def test_where_apt_names_no_mirror_debootstrap_takes_its_own(
+    tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.runtimes.base._APT", tmp_path / "no-apt")
+    tool(tools, "debootstrap", 'mkdir -p "$4/etc" "$4/var/lib/apt/lists"; echo $# > "$4/etc/asked"')
+    seen = tmp_path / "seen"
+    seen.mkdir()
+    subprocess.run(["tar", "-xf", made_base(tmp_path), "-C", seen], check=True)
+    assert (seen / "etc/asked").read_text() == "4\n"  # variant, packages, suite, root
+
+
+@root_only
 def test_a_full_disk_is_what_is_told(tools: Path, tmp_path: Path) -> None:
     tool(tools, "mmdebstrap", "echo I: unpacking; cp /dev/zero /dev/full; echo E: setup failed; exit 1")
     with pytest.raises(UserError, match=r"^the image's base cannot be made: cp: .*No space left on device$"):
