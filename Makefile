@@ -1,42 +1,52 @@
 # Two commands do everything on a fresh Debian or Ubuntu machine with Python >= 3.11: `make run` and `make test`.
 PYTHON ?= python3
 VENV := .venv
+QUIETLY := --quiet --disable-pip-version-check
 # Commands of Debian packages that the real-tool tests compare with, and the interpreter's own venv module.
 TOOLS := lscpu=util-linux unshare=util-linux mount=mount numactl=numactl lstopo-no-graphics=hwloc-nox
 
-.PHONY: run test bench clean
+# Debian's packages come while pip works.
+MAKEFLAGS += --jobs=2
+
+.PHONY: run test bench clean tools engine
 
 # Where unprivileged namespaces are forbidden: make run RUNTIME=process.
 RUNTIME ?= namespace
 
-run: $(VENV)/ready
-	tools/debian-packages $(TOOLS)
+run: $(VENV)/ready tools
 	$(VENV)/bin/numaproof machine show dgx-a100
 	$(VENV)/bin/numaproof run --runtime $(RUNTIME) --out out single_numa multi_numa
 
 # Where no Docker engine answers, root gets a private one for the run; without either, docker's tests say so and skip.
-test: $(VENV)/ready $(VENV)/tox-ready
-	tools/debian-packages $(TOOLS)
-	[ "$$(id -u)" -ne 0 ] || tools/debian-packages dockerd=docker.io mmdebstrap=mmdebstrap
+test: $(VENV)/ready $(VENV)/tox-ready tools engine
 	$(VENV)/bin/python -m harness.runtimes.engine $(VENV)/bin/tox
 
-bench: $(VENV)/ready
-	tools/debian-packages $(TOOLS)
+bench: $(VENV)/ready tools
 	$(VENV)/bin/python -m benchmarks
 
+tools:
+	tools/debian-packages $(TOOLS)
+
+engine:
+	[ "$$(id -u)" -ne 0 ] || tools/debian-packages dockerd=docker.io mmdebstrap=mmdebstrap
+
+# The host's pip fetches a current one in less time than the bundled one takes to be set up, and that one is faster.
+# Where there is no such pip (Debian has it in a package), the bundled one does.
 $(VENV)/python:
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || tools/debian-packages no-such-command=python3-venv
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv --without-pip $(VENV)
+	$(PYTHON) -m pip --python $(VENV)/bin/python install $(QUIETLY) --no-compile pip 2>/dev/null || \
+	  $(VENV)/bin/python -m ensurepip 2>/dev/null || \
+	  { tools/debian-packages no-such-command=python3-venv && $(VENV)/bin/python -m ensurepip; }
 	@touch $@
 
 $(VENV)/ready: $(VENV)/python pyproject.toml
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --editable .
+	$(VENV)/bin/python -m pip install $(QUIETLY) --no-compile --editable .
 	@# Each machine of a run has a process that imports all of it: compiled once, by all cores, which pip does not do.
 	$(VENV)/bin/python -m compileall -q -j 0 $(VENV)/lib harness fake_sysfs plugins_mock suites
 	@touch $@
 
-$(VENV)/tox-ready: $(VENV)/python
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check 'tox>=4.30,<5'
+$(VENV)/tox-ready: $(VENV)/ready
+	$(VENV)/bin/python -m pip install $(QUIETLY) 'tox>=4.30,<5'
 	@touch $@
 
 clean:

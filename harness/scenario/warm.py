@@ -8,6 +8,8 @@ code as its last line) when the program does. Nothing here starts a thread or to
 """
 
 import contextlib
+import gc
+import importlib
 import json
 import os
 import selectors
@@ -16,6 +18,9 @@ import socket
 import sys
 from pathlib import Path
 from typing import NoReturn
+
+# gRPC imports these when a server or a channel is made first: private names, whose loss would cost time only.
+_LATE_PARTS_OF_GRPC = ("grpc._channel", "grpc._server", "grpc.experimental")
 
 
 def serve(path: str) -> NoReturn:
@@ -55,9 +60,12 @@ def serve(path: str) -> NoReturn:
 
 
 def _load_everything() -> None:
-    """Import once what every program would import again."""
-    import harness.commands.node  # noqa: PLC0415
-    import harness.commands.plugin  # noqa: F401, PLC0415
+    """Import once what every program would import again, and keep it in pages that all of them share."""
+    for name in ("harness.commands.node", "harness.commands.plugin", *_LATE_PARTS_OF_GRPC):
+        with contextlib.suppress(ModuleNotFoundError if name in _LATE_PARTS_OF_GRPC else ()):
+            importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # else the first collection of each program writes to, and so copies, all of these pages
 
 
 def _still_there(connection: socket.socket) -> bool:
