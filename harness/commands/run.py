@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     runtime = chosen_runtime(args.runtime)
     _reap(runtime)
     _make_room(args.out, machines)
-    print(f"runtime: {runtime}; machines: {', '.join(machines)}; pictures of them: {args.out / _PICTURES}", flush=True)
+    print(f"runtime: {runtime}; machines: {', '.join(machines)}", flush=True)
     workers = min(args.workers, len(listed))
     options = [*_sealed(wanted, shipped), "-q", "--tb=short"]
     options += [f"--numaproof-machine={machine}" for machine in args.machine]
@@ -70,9 +70,10 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         raise UserError(f"--out {args.out}: {error.strerror or error}; the results could not be written") from error
     _reap(runtime)
-    if ended == pytest.ExitCode.INTERRUPTED:
-        return 130  # as any program that a Ctrl-C ended
-    return int(ended) if ended in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) else 2
+    if ended not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        return 130 if ended == pytest.ExitCode.INTERRUPTED else 2  # 130: as any program that a Ctrl-C ended
+    print(f"results: {', '.join(str(args.out / name) for name in (*_RESULTS, _PICTURES))}")
+    return int(ended)
 
 
 def _machines(listed: Sequence[Instance], given: Sequence[str]) -> dict[str, Machine]:

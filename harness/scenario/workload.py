@@ -1,5 +1,6 @@
 """Starts a pod's containers for real, with what the node decided, and looks inside whether they got it."""
 
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +13,9 @@ from harness.runtimes import Bind, DeviceNode, Program, Runtime
 from harness.waiting import wait_until
 
 _UP_SECONDS = 120
-# The program tells of itself what only it can see, and stays.
-_TELL = "grep -E '^(Cpus|Mems)_allowed_list:' /proc/self/status; env; echo numaproof-up; exec sleep 100000"
+# It tells its number where it runs, and stays what it is: what it was started with can be looked at from beside it.
+_STAY = "echo numaproof-up $$; while :; do sleep 1000; done"
+_UP = re.compile(r"^numaproof-up (\d+)$", re.MULTILINE)
 
 
 def workload_differences(runtime: Runtime, tree: Path | None, pod: api.Pod) -> list[str]:
@@ -32,7 +34,7 @@ def _differences(runtime: Runtime, tree: Path | None, container: api.Container) 
     decided = container.response
     memory_nodes = sorted({node for block in container.memory for node in block.nodes})
     program = Program(
-        ("/bin/sh", "-c", _TELL),
+        ("/bin/sh", "-c", _STAY),
         machine=tree,
         environment=dict(decided.envs),
         binds=tuple(Bind(Path(one.host_path), one.container_path, one.read_only) for one in decided.mounts),
@@ -42,27 +44,29 @@ def _differences(runtime: Runtime, tree: Path | None, container: api.Container) 
     )
     with runtime.start(program) as running:
         wait_until(
-            lambda: "numaproof-up" in running.output() or running.poll() is not None,
+            lambda: _UP.search(running.output()) or running.poll() is not None,
             timeout=_UP_SECONDS,
             what="the container",
         )
-        output = running.output()
-        told = output.splitlines()
-        if "numaproof-up" not in told:
-            yield f"ended at once: {output.strip()}"
+        up = _UP.search(running.output())
+        if up is None:
+            yield f"ended at once: {running.output().strip()}"
             return
-        for name, value in sorted(decided.envs.items()):  # a message's own order is another one in every process
-            if f"\n{name}={value}\n" not in output:  # a value may have several lines
-                yield f"its environment lacks {name}={value}"
         there = inside(running)
+        process = f"/proc/{up[1]}"
+        given = there.file(f"{process}/environ").content_string.split("\0")
+        for name, value in sorted(decided.envs.items()):  # a message's own order is another one in every process
+            if f"{name}={value}" not in given:
+                yield f"its environment lacks {name}={value}"
         for mount in decided.mounts:
             yield from _mounted(there, mount)
         for device in decided.devices:
             yield from _same(there, device.host_path, device.container_path, "%F %t:%T")
         if tree is None:
-            yield from _bound(told, "Cpus", tuple(container.cpus))
+            status = there.file(f"{process}/status").content_string
+            yield from _bound(status, "Cpus", tuple(container.cpus))
             if program.memory_nodes:
-                yield from _bound(told, "Mems", program.memory_nodes)
+                yield from _bound(status, "Mems", program.memory_nodes)
 
 
 def _mounted(there: Any, mount: plugin_api.Mount) -> Iterator[str]:
@@ -83,9 +87,9 @@ def _same(there: Any, source: str, target: str, form: str) -> Iterator[str]:
         yield f"{target} is {seen.stdout.strip()}, not {source} ({here.stdout.strip()})"
 
 
-def _bound(told: list[str], what: str, wanted: tuple[int, ...]) -> Iterator[str]:
-    """Whether the kernel allows exactly what was decided; nothing decided: anything is right."""
-    line = next(line for line in told if line.startswith(f"{what}_allowed_list:"))
+def _bound(status: str, what: str, wanted: tuple[int, ...]) -> Iterator[str]:
+    """Whether the kernel allows a process exactly what was decided; nothing decided: anything is right."""
+    line = next(line for line in status.splitlines() if line.startswith(f"{what}_allowed_list:"))
     allowed = parse_cpulist(line.partition(":")[2].strip())
     if wanted and allowed != tuple(sorted(wanted)):
         yield f"{what}_allowed_list is {allowed}, decided was {tuple(sorted(wanted))}"

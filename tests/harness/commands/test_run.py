@@ -74,6 +74,9 @@ def test_what_passes_fails_and_does_not_apply_is_shown_and_written(place: Path) 
     assert "4 instances on 1 machines: 1 passed, 2 failed, 1 skipped" in done.stdout
     assert "1 skipped: needs 2 NUMA nodes with CPUs, laptop has 1" in done.stdout
     # The files.
+    out = place / "out"
+    assert done.stdout.splitlines()[-1] == f"results: {out}/junit.xml, {out}/summary.json, {out}/machines"
+    assert (out / "machines/laptop.txt").exists()
     assert summary(place)["runtime"] == "process"
     assert summary(place)["totals"] == {"passed": 1, "failed": 2, "skipped": 1}
     ids = {one["id"]: one["outcome"] for one in summary(place)["results"]}

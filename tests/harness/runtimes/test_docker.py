@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,13 @@ def test_binds_are_seen_and_written_through(runtime: DockerRuntime) -> None:
             assert running.wait(60) == 0
             assert running.output() == "hello\n"
         assert (place / "new").read_text() == "more\n"
+
+
+def test_cpus_and_memory_are_bound(runtime: DockerRuntime) -> None:
+    program = shell("grep -E '^(Cpus|Mems)_allowed_list:' /proc/self/status")
+    with runtime.start(replace(program, cpus=(0,), memory_nodes=(0,))) as running:
+        assert running.wait(60) == 0
+        assert running.output().split() == ["Cpus_allowed_list:", "0", "Mems_allowed_list:", "0"]
 
 
 def test_a_command_that_does_not_exist(runtime: DockerRuntime) -> None:

@@ -21,10 +21,9 @@ ALLOWED = sorted(os.sched_getaffinity(0))
 class Forgetful:
     """A namespace runtime that changes what it is told."""
 
-    name = "namespace"
-
-    def __init__(self, change: Callable[[Program], Program]) -> None:
+    def __init__(self, change: Callable[[Program], Program], name: str = "namespace") -> None:
         self._change = change
+        self.name = name
 
     def start(self, program: Program) -> Running:
         return NamespaceRuntime().start(self._change(program))
@@ -41,7 +40,8 @@ def place() -> Iterator[Path]:
 def pod(place: Path, cpus: list[int]) -> api.Pod:
     """A pod of one container that was given one of everything."""
     response = plugin_api.ContainerAllocateResponse(
-        envs={"GPUS": "gpu-0,gpu-1", "TEXT": "two\nlines"},
+        # A shell passes on no variable of the third name.
+        envs={"GPUS": "gpu-0,gpu-1", "TEXT": "two\nlines", "example.com/gpu-0": "yes"},
         mounts=[
             plugin_api.Mount(host_path=str(place / "library"), container_path="/opt/np-library", read_only=True),
             plugin_api.Mount(host_path=str(place / "other"), container_path="/opt/np-other"),
@@ -92,6 +92,16 @@ def test_what_a_runtime_forgets_is_told(place: Path, change: Callable[[Program],
     found = workload_differences(Forgetful(change), None, pod(place, ALLOWED[:1]))
     assert found
     assert found[0].startswith(said), found
+
+
+def test_memory_that_was_not_bound_is_told(place: Path) -> None:
+    """With docker, as only its containers are bound to memory nodes; here by one that forgets it."""
+    bound_to_none = Forgetful(lambda program: replace(program, memory_nodes=()), "docker")
+    decided = pod(place, [])
+    decided.containers[0].memory.add(resource="memory", size=1 << 20, nodes=[1023])
+    (found,) = workload_differences(bound_to_none, None, decided)
+    assert found.startswith("app: Mems_allowed_list is (0,")
+    assert found.endswith("decided was (1023,)")
 
 
 def test_on_a_machine_that_does_not_exist_nobody_is_bound_to_its_cpus(place: Path) -> None:
