@@ -61,8 +61,11 @@ def serve(path: str) -> NoReturn:
 
 def _load_everything() -> None:
     """Import once what every program would import again, and keep it in pages that all of them share."""
-    for name in ("harness.commands.node", "harness.commands.plugin", *_LATE_PARTS_OF_GRPC):
-        with contextlib.suppress(ModuleNotFoundError if name in _LATE_PARTS_OF_GRPC else ()):
+    import harness.commands.node  # noqa: PLC0415
+    import harness.commands.plugin  # noqa: F401, PLC0415
+
+    for name in _LATE_PARTS_OF_GRPC:
+        with contextlib.suppress(ModuleNotFoundError):
             importlib.import_module(name)
     gc.collect()
     gc.freeze()  # else the first collection of each program writes to, and so copies, all of these pages
