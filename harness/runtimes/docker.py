@@ -220,6 +220,10 @@ class Contained:
         assert code is not None
         return code
 
+    def show(self, _machine: Path | None) -> bool:
+        """Never: the engine mounts once, and nobody inside may."""
+        return False
+
     def output(self) -> str:
         """What it has printed so far, both streams."""
         try:

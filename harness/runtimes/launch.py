@@ -1,8 +1,9 @@
 """The first process of a launched program: makes its mounts, starts it, and ends with everything that it started.
 
 Run as a script by `launched.py`, below `unshare` (a namespace of its own) or plainly. Standard input carries the
-order, one JSON line, and then single words (`term`). Its end means that whoever ordered is gone, however that
-happened: everything is killed. This file imports nothing of ours, so that it starts quickly.
+order, one JSON line, and then lines that change something: `term`, or `show` and a machine. Its end means that
+whoever ordered is gone, however that happened: everything is killed. This file imports nothing of ours, so that it
+starts quickly.
 """
 
 import contextlib
@@ -12,16 +13,20 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
-STARTED = "started"  # the report's line when all is well; any other line is a failure
+MNT_DETACH = 2
+# The report's lines when all is well; any other line is a failure.
+STARTED = "started"
+SHOWN = "shown"
 NOT_STARTED = 125  # the exit code for a program that never ran, as docker has it
 PR_SET_CHILD_SUBREAPER = 36
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_shown: list[str] = []  # where the parts of a machine are mounted
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
@@ -127,8 +132,25 @@ def surround(order: dict[str, Any]) -> None:
     """Make the mounts of a program in the namespace that we are in."""
     mount("none", "/", None, MS_REC | MS_PRIVATE)
     mount("proc", "/proc", "proc", 0)
+    show(order["machine"])
     for one in order["binds"]:
-        bind(one["source"], one["target"], one["read_only"])
+        bind(**one)
+
+
+def show(parts: list[dict[str, Any]]) -> None:
+    """Put a machine in the place of the one that the namespace shows; without parts it is the host's own."""
+    while _shown:
+        unmount(_shown.pop())
+    for part in parts:
+        bind(**part)
+        _shown.append(part["target"])
+
+
+def unmount(target: str) -> None:
+    """Take away what was mounted last at a place; whoever still reads there reads on."""
+    if _libc.umount2(target.encode(), MNT_DETACH) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), target)
 
 
 def start(order: dict[str, Any]) -> tuple[int, str]:
@@ -162,14 +184,27 @@ def read_line() -> bytes:
     return bytes(line)
 
 
-def obey(program: int, isolated: bool) -> None:
-    """Pass `term` on to the program; kill everything when standard input ends."""
-    while words := os.read(0, 4096):
-        if b"term" in words:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(program, signal.SIGTERM)
-    end_everything(isolated)
-    os._exit(128 + signal.SIGKILL)
+def obey(program: int, isolated: bool, report: int) -> None:
+    """Carry out what standard input says; kill everything when it ends."""
+    with os.fdopen(0, "rb") as lines:
+        for line in lines:
+            word, _, rest = line.partition(b" ")
+            if word == b"show":
+                os.write(report, f"{tried(show, json.loads(rest)) or SHOWN}\n".encode())
+            else:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(program, signal.SIGTERM)
+        end_everything(isolated)
+        os._exit(128 + signal.SIGKILL)
+
+
+def tried(mounting: Callable[[Any], None], what: Any) -> str:
+    """Why something cannot be mounted; empty: it was."""
+    try:
+        mounting(what)
+    except OSError as error:
+        return f"cannot mount {error.filename}: {error.strerror}"
+    return ""
 
 
 def main() -> int:
@@ -180,20 +215,17 @@ def main() -> int:
     isolated, report = order["isolated"], order["report"]
     os.set_inheritable(report, False)
     if isolated:
-        try:
-            surround(order)
-        except OSError as error:
-            os.write(report, f"cannot mount {error.filename}: {error.strerror}\n".encode())
+        if failure := tried(surround, order):
+            os.write(report, f"{failure}\n".encode())
             return NOT_STARTED
     else:
         # What the program leaves behind becomes our child, so that the walk of `end_everything` finds it.
         _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     program, failure = start(order)
     os.write(report, f"{failure or STARTED}\n".encode())
-    os.close(report)
     if failure:
         return NOT_STARTED
-    threading.Thread(target=obey, args=(program, isolated), daemon=True).start()
+    threading.Thread(target=obey, args=(program, isolated, report), daemon=True).start()
     while True:
         signal.sigwait({signal.SIGCHLD})
         ended = reap()

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Self
 
-from harness.runtimes.launch import STARTED
+from harness.runtimes.launch import SHOWN, STARTED
 from harness.runtimes.machine_binds import machine_binds
 from harness.runtimes.printed import Printed
 from harness.runtimes.program import Bind, CannotStartError, Finished, Program
@@ -44,7 +44,7 @@ class NamespaceRuntime:
         devices = tuple(
             Bind(Path(one.source), one.target, read_only="w" not in one.permissions) for one in program.devices
         )
-        return Launched(program, unshare, (*machine_binds(program.machine), *program.binds, *devices))
+        return Launched(program, unshare, (*program.binds, *devices))
 
 
 class ProcessRuntime:
@@ -72,7 +72,8 @@ class Launched:
             "command": program.command,
             "environment": self._environment,
             "directory": program.directory or "/",
-            "binds": [{"source": str(b.source), "target": b.target, "read_only": b.read_only} for b in binds],
+            "machine": _words(machine_binds(program.machine)),
+            "binds": _words(binds),
             "isolated": self._isolated,
             "cpus": program.cpus,
             "report": report_end,
@@ -93,10 +94,9 @@ class Launched:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._orders: IO[bytes] = self._process.stdin
+        self._reports = os.fdopen(report, "rb")
         self._printed = Printed(self._process.stdout)
-        self._send(json.dumps(order).encode() + b"\n")
-        with os.fdopen(report, "rb") as reported:
-            answer = reported.readline().decode(errors="replace").strip()
+        answer = self._answer_to(json.dumps(order))
         if answer != STARTED:
             self.__exit__()
             # No answer at all: `unshare` failed before anything of ours ran, and said why.
@@ -113,6 +113,7 @@ class Launched:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._reports.close()
         self._printed.close()
 
     def poll(self) -> int | None:
@@ -122,7 +123,7 @@ class Launched:
 
     def terminate(self) -> None:
         """Ask it to end (SIGTERM); nothing happens when it has ended already."""
-        self._send(b"term\n")
+        self._send("term")
 
     def wait(self, timeout: float) -> int:
         """Its exit code, once it has ended; raises WaitTimeoutError when that takes longer."""
@@ -130,6 +131,15 @@ class Launched:
         code = self.poll()
         assert code is not None
         return code
+
+    def show(self, machine: Path | None) -> bool:
+        """Show it and all that it starts another machine from now on; False: it has none of its own."""
+        if not self._isolated:
+            return False
+        answer = self._answer_to(f"show {json.dumps(_words(machine_binds(machine)))}")
+        if answer != SHOWN:
+            raise CannotStartError(answer or f"the program has ended: {self.output().strip()}")
+        return True
 
     def output(self) -> str:
         """What it has printed so far, both streams; of a flood the first and the last part."""
@@ -162,7 +172,17 @@ class Launched:
             return None
         return int(children[0]) if children else None
 
-    def _send(self, words: bytes) -> None:
+    def _answer_to(self, order: str) -> str:
+        """What the launcher reports of an order; empty: it is gone."""
+        self._send(order)
+        return self._reports.readline().decode(errors="replace").strip()
+
+    def _send(self, order: str) -> None:
         with contextlib.suppress(BrokenPipeError, ValueError):
-            self._orders.write(words)
+            self._orders.write(order.encode() + b"\n")
             self._orders.flush()
+
+
+def _words(binds: Sequence[Bind]) -> list[dict[str, object]]:
+    """Binds as the launcher takes them."""
+    return [{"source": str(one.source), "target": one.target, "read_only": one.read_only} for one in binds]

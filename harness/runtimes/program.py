@@ -65,6 +65,12 @@ class Running(Protocol):
     def wait(self, timeout: float) -> int:
         """Its exit code, once it has ended; raises WaitTimeoutError when that takes longer."""
 
+    def show(self, machine: Path | None) -> bool:
+        """Show it and all that it starts another machine from now on; False: it keeps the one that it was started with.
+
+        Raises CannotStartError when the machine cannot be shown.
+        """
+
     def output(self) -> str:
         """What it has printed so far, both streams; of a flood the first and the last part."""
 

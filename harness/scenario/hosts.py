@@ -1,15 +1,15 @@
-"""Warm processes in a runtime, one for each machine: kept from one scenario to the next, ended with the run."""
+"""Warm processes in a runtime: kept from one scenario and machine to the next, ended with the run."""
 
 import json
 import socket
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 
 import fake_sysfs
-from harness.runtimes import Bind, Program, Runtime
+from harness.runtimes import Bind, CannotStartError, Program, Runtime
 from harness.runtimes.places import run_directory
 from harness.scenario.rig import RigFailedError
 from harness.scenario.trees import HOST, Trees, machine_of
@@ -17,7 +17,7 @@ from harness.waiting import wait_until
 
 _START_SECONDS = 120
 _END_SECONDS = 60
-_MOST = 12  # kept at once; each is a process of some 60 MiB
+_MOST = 12  # kept at once, where each sees one machine only; each is a process of some 60 MiB
 
 # (arguments of the warm process's own interpreter) in front of the socket's path
 WARM = ("-m", "harness.scenario.warm")
@@ -57,7 +57,7 @@ class Child:
 
 
 class Host:
-    """A warm process where one machine is /sys."""
+    """A warm process that sees one machine at a time: as /sys, or in a runtime that mounts nothing, by its path."""
 
     def __init__(self, runtime: Runtime, program: Program, path: Path, sysfs_root: str) -> None:
         self.runtime = runtime
@@ -96,7 +96,7 @@ class Host:
 
 
 class Hosts:
-    """The hosts of a run: one a machine where the runtime isolates, one for all machines where it does not."""
+    """The hosts of a run: one for all machines, or one for each where a runtime cannot show a program another one."""
 
     def __init__(
         self,
@@ -116,7 +116,8 @@ class Hosts:
         self._python = python
         self._environment = environment
         self._warm = warm
-        self._hosts: OrderedDict[str, Host] = OrderedDict()
+        self._hosts: OrderedDict[Path, Host] = OrderedDict()  # by the tree that they see, the one used last at the end
+        self._users: Counter[Path] = Counter()  # of the hosts, by tree
         self._count = 0
 
     def __enter__(self) -> Self:
@@ -130,35 +131,60 @@ class Hosts:
 
     @contextmanager
     def lent(self, machine: str, *, own_tree: bool) -> Iterator[tuple[Host, Path]]:
-        """The host of a machine and its tree; one of its own, not kept, for whoever wants to change the tree."""
+        """A host that sees a machine, and its tree; a tree of its own, not kept, for whoever wants to change it."""
         if not own_tree:
-            yield self._kept(machine), self._trees.of(machine)
+            tree = self._trees.of(machine)
+            with self._used(tree) as host:
+                yield host, tree
             return
         with run_directory("tree") as place:
             tree = place / "tree"
             fake_sysfs.write(fake_sysfs.files(machine_of(machine)), tree)
-            host = self._started(tree)
             try:
-                yield host, tree
+                with self._used(tree) as host:
+                    yield host, tree
             finally:
-                host.close()
+                # Nobody will ask for this tree again: its host goes on with another one, or not at all.
+                if tree in self._hosts and not self._turned(tree, HOST):
+                    self._hosts.pop(tree).close()
 
-    def _kept(self, machine: str) -> Host:
-        """The host of a machine; started when there is none, at the cost of the one that was idle longest."""
-        tree = self._trees.of(machine)
-        key = machine if self._isolated else ""
-        if key in self._hosts and not self._hosts[key].alive():
+    @contextmanager
+    def _used(self, tree: Path) -> Iterator[Host]:
+        """A host that sees a tree, as long as it is used."""
+        host = self._seeing(tree)
+        self._users[tree] += 1
+        try:
+            yield host
+        finally:
+            self._users[tree] -= 1
+
+    def _seeing(self, tree: Path) -> Host:
+        """A host that sees a tree: the one that did already, one that is idle, or a new one."""
+        for seen in [seen for seen, host in self._hosts.items() if not host.alive()]:
             # Killed from outside (out of memory, say): that is one scenario's failure, not that of all that follow.
-            self._hosts.pop(key).close()
-        if key not in self._hosts:
-            if len(self._hosts) >= _MOST:
-                self._hosts.popitem(last=False)[1].close()
-            self._hosts[key] = self._started(tree)
-        self._hosts.move_to_end(key)
-        host = self._hosts[key]
-        if not self._isolated:
-            host.sysfs_root = str(tree)
-        return host
+            self._hosts.pop(seen).close()
+        if tree not in self._hosts:
+            idle = next((seen for seen in self._hosts if not self._users[seen]), None)
+            if idle is None or not self._turned(idle, tree):
+                if idle is not None and len(self._hosts) >= _MOST:
+                    self._hosts.pop(idle).close()
+                self._hosts[tree] = self._started(tree)
+        self._hosts.move_to_end(tree)
+        return self._hosts[tree]
+
+    def _turned(self, seen: Path, tree: Path) -> bool:
+        """Whether the host of one tree sees another from now on; if not, it stays as it is."""
+        host = self._hosts.pop(seen)
+        try:
+            if self._isolated and not host.running.show(_mounted(tree)):
+                self._hosts[seen] = host
+                return False
+        except CannotStartError:
+            host.close()  # who knows what it sees now
+            raise
+        host.sysfs_root = self._root_of(tree)
+        self._hosts[tree] = host
+        return True
 
     def _started(self, tree: Path) -> Host:
         self._count += 1
@@ -166,8 +192,16 @@ class Hosts:
         # The run's directory has the same path inside and outside, so that every path means the same on both sides.
         program = Program(
             (self._python, *self._warm, str(path)),
-            machine=tree if self._isolated and tree != HOST else None,
+            machine=_mounted(tree) if self._isolated else None,
             binds=(Bind(self._place, str(self._place)),) if self._isolated else (),
             environment=self._environment,
         )
-        return Host(self._runtime, program, path, "/" if self._isolated else str(tree))
+        return Host(self._runtime, program, path, self._root_of(tree))
+
+    def _root_of(self, tree: Path) -> str:
+        return "/" if self._isolated else str(tree)
+
+
+def _mounted(tree: Path) -> Path | None:
+    """What a runtime mounts of a tree; None: nothing, as the host's own machine is there already."""
+    return None if tree == HOST else tree

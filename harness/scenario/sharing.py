@@ -1,4 +1,6 @@
-"""How the workers of a run share its instances: those of one machine stay together, as its warm host is started once.
+"""How the workers of a run share its instances: those of one machine stay together.
+
+With docker a machine's warm host is then started once; elsewhere a host is turned to another machine less often.
 
 xdist's own `loadgroup` does not group with pytest 9.2 (pytest-dev/pytest-xdist#1386); its hook for schedulers does.
 """

@@ -71,6 +71,7 @@ def test_sigterm_reaches_the_program(runtime: DockerRuntime) -> None:
         wait_until(lambda: "up" in running.output(), "the program's first word")
         done = running.execute(("/bin/sh", "-c", "echo here; exit 4"))
         assert (done.code, done.output) == (4, "here\n")
+        assert not running.show(None)
         running.terminate()
         assert running.wait(60) == 3
 

@@ -3,10 +3,12 @@
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import fake_sysfs
 from harness.runtimes import Bind, CannotStartError, DeviceNode, Program
 from harness.runtimes.launched import NamespaceRuntime, ProcessRuntime
 from tests.places import short_directory
@@ -167,6 +169,54 @@ def test_a_place_at_the_root_that_does_not_exist_is_told() -> None:
 def test_a_bind_of_nothing_is_told() -> None:
     with pytest.raises(CannotStartError, match="cannot mount /no/such/source"):
         NamespaceRuntime().start(Program(("/bin/true",), binds=(Bind(Path("/no/such/source"), "/mnt"),)))
+
+
+def write_machine(argument: str, tree: Path) -> Path:
+    fake_sysfs.write(fake_sysfs.files(fake_sysfs.parse_machine(argument)), tree)
+    return tree
+
+
+def test_a_running_program_is_shown_another_machine() -> None:
+    with short_directory() as place:
+        small = write_machine("pack:1 core:2 pu:1", place / "small")
+        large = write_machine("pack:2 [numa(memory=4GB)] core:2 pu:1", place / "large")
+        with NamespaceRuntime().start(replace(shell("while :; do sleep 1; done"), machine=small)) as running:
+
+            def seen() -> list[str]:
+                files = ("/sys/devices/system/cpu/present", "/sys/devices/system/node/online", "/proc/self/mountinfo")
+                cpus, nodes, *mounts = running.execute(("cat", *files)).output.splitlines()
+                return [cpus, nodes, str(len(mounts))]
+
+            first = seen()
+            assert first[:2] == ["0-1", "0"]
+            assert running.show(large)
+            assert seen() == ["0-3", "0-1", first[2]]  # as many mounts: none lies below another
+            assert running.show(None)
+            assert seen()[0] == Path("/sys/devices/system/cpu/present").read_text().strip()
+            assert running.show(small)
+            assert seen() == first
+
+
+def test_a_machine_that_cannot_be_shown_is_told() -> None:
+    with short_directory() as place:
+        (place / "sys").mkdir()
+        (place / "sys/devices").write_text("no directory")
+        with NamespaceRuntime().start(shell("while :; do sleep 1; done")) as running:
+            with pytest.raises(CannotStartError, match=r"cannot mount .*/sys/devices: Not a directory"):
+                running.show(place)
+            assert running.poll() is None
+
+
+def test_a_program_that_has_ended_is_shown_nothing() -> None:
+    with NamespaceRuntime().start(shell("echo bye")) as running:
+        assert running.wait(60) == 0
+        with pytest.raises(CannotStartError, match="the program has ended: bye"):
+            running.show(None)
+
+
+def test_where_nothing_is_mounted_no_machine_is_shown() -> None:
+    with ProcessRuntime().start(shell("sleep 1000")) as running:
+        assert not running.show(None)
 
 
 def test_the_process_runtime_says_that_it_mounts_nothing() -> None:

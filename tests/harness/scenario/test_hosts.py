@@ -1,4 +1,4 @@
-"""Warm processes: kept for the next scenario, replaced when they died, few at a time, and gone in the end."""
+"""Warm processes: kept for the next scenario and machine, replaced when they died, few at a time, gone in the end."""
 
 import sys
 from collections.abc import Iterator
@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import fake_sysfs
-from harness.runtimes import Program, Running
-from harness.runtimes.launched import ProcessRuntime
+from fake_sysfs.alter import without_cpus
+from fake_sysfs.change import change
+from harness.runtimes import CannotStartError, Program, Running, Runtime
+from harness.runtimes.launched import Launched, NamespaceRuntime, ProcessRuntime
 from harness.scenario.hosts import Host, Hosts
 from harness.scenario.rig import RigFailedError
 from harness.scenario.trees import Trees, machine_of
@@ -46,7 +48,7 @@ class Blind:
 
 
 @contextmanager
-def hosts(runtime: Blind, *, isolated: bool, warm: tuple[str, ...] = QUICK) -> Iterator[tuple[Hosts, Trees]]:
+def hosts(runtime: Runtime, *, isolated: bool, warm: tuple[str, ...] = QUICK) -> Iterator[tuple[Hosts, Trees]]:
     with short_directory() as place:
         trees = Trees(place / "trees")
         made = Hosts(runtime, place, trees, isolated=isolated, python=sys.executable, environment={"X": "1"}, warm=warm)
@@ -54,7 +56,7 @@ def hosts(runtime: Blind, *, isolated: bool, warm: tuple[str, ...] = QUICK) -> I
             yield made, trees
 
 
-def test_an_isolated_host_is_kept_for_its_machine() -> None:
+def test_a_host_that_can_see_one_machine_only_is_kept_for_it() -> None:
     runtime = Blind()
     with hosts(runtime, isolated=True) as (made, trees):
         with made.lent(ONE, own_tree=False) as (first, tree):
@@ -65,6 +67,56 @@ def test_an_isolated_host_is_kept_for_its_machine() -> None:
             assert again is first
         assert [program.machine for program, _ in runtime.started] == [trees.of(ONE), trees.of(OTHER)]
     assert runtime.alive() == []
+
+
+def present(host: Host) -> str:
+    """The CPUs that a program there sees."""
+    return host.running.execute(("cat", "/sys/devices/system/cpu/present")).output.strip()
+
+
+def test_in_namespaces_one_host_sees_one_machine_after_the_other() -> None:
+    with hosts(NamespaceRuntime(), isolated=True) as (made, _):
+        with made.lent(ONE, own_tree=False) as (first, _):
+            assert present(first) == "0-1"
+        with made.lent(OTHER, own_tree=False) as (second, _):
+            assert second is first
+            assert present(second) == "0-3"
+        with made.lent(ONE, own_tree=True) as (own, tree):
+            assert own is first
+            change(tree, lambda machine: without_cpus(machine, (1,)))
+            assert own.running.execute(("cat", "/sys/devices/system/cpu/online")).output == "0\n"
+        with made.lent(ONE, own_tree=False) as (again, _):
+            assert again is first
+            assert again.running.execute(("cat", "/sys/devices/system/cpu/online")).output == "0-1\n"
+            assert again.sysfs_root == "/"
+        with made.lent("host", own_tree=False) as (last, _):
+            assert last is first
+            assert present(last) == Path("/sys/devices/system/cpu/present").read_text().strip()
+
+
+def test_nobody_s_machine_is_taken_away() -> None:
+    with hosts(NamespaceRuntime(), isolated=True) as (made, _), made.lent(ONE, own_tree=False) as (first, _):
+        with made.lent(OTHER, own_tree=False) as (second, _):
+            assert (present(first), present(second)) == ("0-1", "0-3")
+        with made.lent("host", own_tree=False) as (third, _):
+            assert third is second
+            assert present(first) == "0-1"
+
+
+def test_a_host_that_sees_who_knows_what_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_running: Launched, _machine: Path | None) -> bool:
+        raise CannotStartError("cannot mount /sys: no")
+
+    monkeypatch.setattr(Launched, "show", fail)
+    runtime = Blind()
+    with hosts(runtime, isolated=True) as (made, _):
+        with made.lent(ONE, own_tree=False):
+            pass
+        with pytest.raises(CannotStartError, match="cannot mount"), made.lent(OTHER, own_tree=False):
+            pass
+        assert runtime.alive() == []
+        with made.lent(ONE, own_tree=False) as (new, _):
+            assert new.alive()
 
 
 def test_without_isolation_one_host_serves_all_machines() -> None:
