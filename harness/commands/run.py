@@ -115,7 +115,7 @@ def _sealed(wanted: Sequence[str], shipped: Path) -> list[str]:
     ours = all(Path(file).is_relative_to(shipped) for file in files)
     # Tests are named by their place below this folder.
     root = str(shipped) if ours else os.path.commonpath([Path.cwd(), *files])
-    options = ["--disable-plugin-autoload", "-p", "xdist", "-p", "numaproof", "-p", "no:cacheprovider"]
+    options = ["--disable-plugin-autoload", "-p", "xdist", "-p", "harness.pytest_plugin", "-p", "no:cacheprovider"]
     options += ["--noconftest", "-c", os.devnull, f"--rootdir={root}", f"--confcutdir={root}"]
     # We are imported already, which pytest would warn of: nothing of ours needs its rewritten assertions.
     return [*options, "--import-mode=importlib", "-W", "ignore::pytest.PytestAssertRewriteWarning"]

@@ -121,11 +121,12 @@ class Bench:
 
     def _made_runtime(self) -> tuple[Runtime, str, dict[str, str]]:
         """The runtime, the interpreter in it, and where that finds our code."""
-        code = str(Path(__file__).parent.parent.parent)
+        # Ours first, then whatever our own interpreter was told: it may find our dependencies by that.
+        places = [str(Path(__file__).parent.parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
         if self.runtime == "namespace":
-            return NamespaceRuntime(), sys.executable, {"PYTHONPATH": code}
+            return NamespaceRuntime(), sys.executable, {"PYTHONPATH": os.pathsep.join(places)}
         if self.runtime == "process":
-            return ProcessRuntime(), sys.executable, {"PYTHONPATH": code}
+            return ProcessRuntime(), sys.executable, {"PYTHONPATH": os.pathsep.join(places)}
         from harness.runtimes.docker import DockerRuntime  # noqa: PLC0415
         from harness.runtimes.image import ensure_image  # noqa: PLC0415
 

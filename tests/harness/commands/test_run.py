@@ -136,6 +136,15 @@ def test_nothing_is_taken_from_where_it_runs(place: Path, monkeypatch: pytest.Mo
     assert summary(place)["totals"]["passed"] == 2
 
 
+def test_what_our_interpreter_finds_its_programs_find(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dependencies may be found by PYTHONPATH alone, as in the image."""
+    note = f"import sys\nopen({str(place / 'started')!r}, 'a').write(' '.join(sys.orig_argv) + chr(10))\n"
+    (place / "sitecustomize.py").write_text(note)
+    monkeypatch.setenv("PYTHONPATH", str(place))
+    assert run(place, story(place)).returncode == 0
+    assert "harness.scenario.warm" in (place / "started").read_text()
+
+
 def test_there_are_no_more_workers_than_instances(place: Path) -> None:
     done = run(place, story(place), "-n", "1000")
     assert done.returncode == 0, done.stdout

@@ -129,6 +129,13 @@ def test_the_image_holds_our_command(runtime: DockerRuntime) -> None:
         assert "laptop" in running.output().split()
 
 
+def test_the_image_holds_the_suites(runtime: DockerRuntime) -> None:
+    words = ("run", "--runtime", "process", "--out", "/tmp/out", "single_numa/too-large")
+    with runtime.start(Program(("python3", "-m", "harness.cli", *words))) as running:
+        assert running.wait(120) == 0, running.output()
+        assert "8 instances on 2 machines: 8 passed, 0 failed, 0 skipped" in running.output()
+
+
 def test_a_container_that_somebody_removed_has_ended(runtime: DockerRuntime) -> None:
     with runtime.start(shell("sleep 1000")) as running:
         assert running.poll() is None
