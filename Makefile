@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 QUIETLY := --quiet --disable-pip-version-check
-# Commands of Debian packages that the real-tool tests compare with, and the interpreter's own venv module.
+# Commands of Debian packages that namespaces are made with and that views are compared with.
 TOOLS := lscpu=util-linux unshare=util-linux mount=mount numactl=numactl lstopo-no-graphics=hwloc-nox
 
 # Debian's packages come while pip works.
@@ -41,8 +41,7 @@ $(VENV)/python:
 
 $(VENV)/ready: $(VENV)/python pyproject.toml
 	$(VENV)/bin/python -m pip install $(QUIETLY) --no-compile --editable .
-	@# Each machine of a run has a process that imports all of it: compiled once, by all cores, which pip does not do
-	@# (and without what no run imports).
+	@# Many processes of a run import it: compiled once, by all cores, which pip does not do, but for what no run imports.
 	$(VENV)/bin/python -m compileall -q -j 0 -x 'site-packages/(pip|pygments)/' $(VENV)/lib harness fake_sysfs plugins_mock suites
 	@touch $@
 

@@ -144,9 +144,7 @@ class Hosts:
                 with self._used(tree) as host:
                     yield host, tree
             finally:
-                # Nobody will ask for this tree again: its host goes on with another one, or not at all.
-                if tree in self._hosts and not self._turned(tree, HOST):
-                    self._hosts.pop(tree).close()
+                self._leave(tree)
 
     @contextmanager
     def _used(self, tree: Path) -> Iterator[Host]:
@@ -171,6 +169,13 @@ class Hosts:
                 self._hosts[tree] = self._started(tree)
         self._hosts.move_to_end(tree)
         return self._hosts[tree]
+
+    def _leave(self, tree: Path) -> None:
+        """Nobody will ask for this tree again: its host, if there is one, goes on with another, or not at all."""
+        host = self._hosts.get(tree)
+        if host is None or (host.alive() and HOST not in self._hosts and self._turned(tree, HOST)):
+            return
+        self._hosts.pop(tree).close()
 
     def _turned(self, seen: Path, tree: Path) -> bool:
         """Whether the host of one tree sees another from now on; if not, it stays as it is."""

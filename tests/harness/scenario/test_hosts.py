@@ -103,6 +103,23 @@ def test_nobody_s_machine_is_taken_away() -> None:
             assert present(first) == "0-1"
 
 
+def test_of_two_hosts_the_one_that_loses_its_tree_goes() -> None:
+    with hosts(NamespaceRuntime(), isolated=True) as (made, _), made.lent("host", own_tree=False) as (first, _):
+        with made.lent(ONE, own_tree=True) as (own, _):
+            assert present(own) == "0-1"
+        assert not own.alive()
+        assert first.alive()
+
+
+def test_one_that_dies_with_a_tree_of_its_own_is_replaced() -> None:
+    with hosts(NamespaceRuntime(), isolated=True) as (made, _):
+        with made.lent(ONE, own_tree=True) as (own, _):
+            own.running.terminate()
+            wait_until(lambda: not own.alive(), "the end of the warm process")
+        with made.lent(ONE, own_tree=False) as (new, _):
+            assert present(new) == "0-1"
+
+
 def test_a_host_that_sees_who_knows_what_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_running: Launched, _machine: Path | None) -> bool:
         raise CannotStartError("cannot mount /sys: no")
