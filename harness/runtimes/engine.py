@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from harness.errors import UserError
 from harness.runtimes.cgroups import remove_abandoned_cgroups
@@ -19,11 +20,13 @@ from harness.runtimes.contexts import engine_address
 from harness.runtimes.docker import engine_answers
 from harness.runtimes.launched import NamespaceRuntime
 from harness.runtimes.places import remove_stale, run_directory
-from harness.runtimes.program import CannotStartError, Program
+from harness.runtimes.program import Bind, CannotStartError, Program
 from harness.waiting import WaitTimeoutError, wait_until
 
 _START_SECONDS = 120
 _STOP_SECONDS = 60
+# Where an engine writes whatever it is told, and reads the settings of the host's own one: it gets others to see there.
+_FIXED_PLACES = ("/etc/docker", "/run/docker", "/run/containerd")
 
 
 @contextmanager
@@ -49,17 +52,25 @@ def private_engine() -> Iterator[str]:
                 f"--exec-root={place}/exec",
                 f"--pidfile={place}/pid",
             )
-            with _started(command, address):
+            with _started(Program(command, binds=_own_places(place), environment={"TMPDIR": str(place)}), address):
                 yield address
     finally:
         remove_abandoned_cgroups()
 
 
+def _own_places(place: Path) -> tuple[Bind, ...]:
+    """Directories of its own for an engine, in the place of those that it knows by name."""
+    binds = tuple(Bind(place / target.replace("/", "-"), target) for target in _FIXED_PLACES)
+    for bind in binds:
+        bind.source.mkdir()
+    return binds
+
+
 @contextmanager
-def _started(command: tuple[str, ...], address: str) -> Iterator[None]:
+def _started(program: Program, address: str) -> Iterator[None]:
     """An engine that answers at an address, ended afterwards."""
     try:
-        engine = NamespaceRuntime().start(Program(command))
+        engine = NamespaceRuntime().start(program)
     except CannotStartError as error:
         raise UserError(f"a private Docker engine cannot be started: {error}") from error
     with engine:

@@ -66,6 +66,23 @@ def test_a_private_engine_answers_and_goes_with_its_command() -> None:
 
 
 @private
+def test_where_an_engine_writes_whatever_it_is_told_it_sees_its_own_places() -> None:
+    with engine("sh", "-c", "echo $DOCKER_HOST; read word") as run:
+        assert run.stdout is not None
+        place = Path(run.stdout.readline().strip().removeprefix("unix://")).parent
+        process = Path("/proc") / run_pid(place)
+        # What is mounted (a directory of some file system), and where.
+        mounts = [line.split()[3:5] for line in (process / "mountinfo").read_text().splitlines()]
+        told = (process / "environ").read_bytes().split(b"\0")
+        written = list((place / "-run-docker").iterdir())
+        run.communicate("go\n")
+    own = {target for source, target in mounts if f"/{place.name}/" in source}
+    assert own >= {"/etc/docker", "/run/docker", "/run/containerd"}
+    assert f"TMPDIR={place}".encode() in told
+    assert written
+
+
+@private
 def test_a_ctrl_c_waits_for_the_command_and_ends_the_engine() -> None:
     with engine(sys.executable, "-c", TIDY) as run:
         assert run.stdout is not None
