@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 import fake_sysfs
-from harness.runtimes import Bind, CannotStartError, Program, Runtime
+from harness.runtimes import Bind, Program, Runtime
 from harness.runtimes.places import run_directory
 from harness.scenario.rig import RigFailedError
 from harness.scenario.trees import HOST, Trees, machine_of
@@ -184,8 +184,8 @@ class Hosts:
             if self._isolated and not host.running.show(_mounted(tree)):
                 self._hosts[seen] = host
                 return False
-        except CannotStartError:
-            host.close()  # who knows what it sees now
+        except BaseException:  # a Ctrl-C too: who knows what it sees now
+            host.close()
             raise
         host.sysfs_root = self._root_of(tree)
         self._hosts[tree] = host
