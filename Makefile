@@ -19,7 +19,7 @@ run: $(VENV)/ready tools
 
 # Where no Docker engine answers, root gets a private one for the run; without either, docker's tests say so and skip.
 test: $(VENV)/ready $(VENV)/tox-ready tools engine
-	$(VENV)/bin/python -m harness.runtimes.engine $(VENV)/bin/tox
+	$(VENV)/bin/python -m numaproof.harness.runtimes.engine $(VENV)/bin/tox
 
 bench: $(VENV)/ready tools
 	$(VENV)/bin/python -m benchmarks
@@ -42,7 +42,7 @@ $(VENV)/python:
 $(VENV)/ready: $(VENV)/python pyproject.toml
 	$(VENV)/bin/python -m pip install $(QUIETLY) --no-compile --editable .
 	@# Many processes of a run import it: compiled once, by all cores, which pip does not do, but for what no run imports.
-	$(VENV)/bin/python -m compileall -q -j 0 -x 'site-packages/(pip|pygments)/' $(VENV)/lib harness fake_sysfs plugins_mock suites
+	$(VENV)/bin/python -m compileall -q -j 0 -x 'site-packages/(pip|pygments)/' $(VENV)/lib numaproof harness fake_sysfs plugins_mock
 	@touch $@
 
 $(VENV)/tox-ready: $(VENV)/ready

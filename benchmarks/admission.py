@@ -4,10 +4,10 @@ import sys
 import time
 
 from benchmarks.timing import judge
-from harness.managers import ManagerConfig, Managers, NodeDescription
-from harness.pods.manifest import pod_from
-from harness.providers.devices import Device
-from harness.providers.memory import MemoryNode
+from numaproof.harness.managers import ManagerConfig, Managers, NodeDescription
+from numaproof.harness.pods.manifest import pod_from
+from numaproof.harness.providers.devices import Device
+from numaproof.harness.providers.memory import MemoryNode
 
 GIB = 1 << 30
 CPUS = 16  # a node

@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import fake_sysfs
-from fake_sysfs.content import FileContent, Link
+from numaproof import fake_sysfs
+from numaproof.fake_sysfs.content import FileContent, Link
 
 ROUNDS = 3
 MACHINE = "big-64"

@@ -5,10 +5,10 @@ import sys
 from functools import partial
 
 from benchmarks.timing import judge, least_times
-from harness.topology.bitmask import NodeMask
-from harness.topology.hints import TopologyHint
-from harness.topology.merge import merge
-from harness.topology.numa import NumaInfo
+from numaproof.harness.topology.bitmask import NodeMask
+from numaproof.harness.topology.hints import TopologyHint
+from numaproof.harness.topology.merge import merge
+from numaproof.harness.topology.numa import NumaInfo
 from tests.harness.topology.twin import naive_merge
 
 NODES = 8

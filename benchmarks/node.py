@@ -15,9 +15,9 @@ from pathlib import Path
 import grpc
 
 from benchmarks.timing import judge
-from harness.api import numaproof_v1_pb2 as api
-from harness.api import numaproof_v1_pb2_grpc as api_grpc
-from harness.waiting import wait_until
+from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
+from numaproof.harness.waiting import wait_until
 
 LEAST_PAIRS = 100  # admissions and removals a second
 SECONDS = 3.0
@@ -39,7 +39,7 @@ FLAGS = (
 def running(*command: str) -> Iterator["subprocess.Popen[str]"]:
     """A numaproof command in a process of its own, from its first line of output on."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "harness.cli", *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, "-m", "numaproof", *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     with process:
         try:

@@ -1,11 +1,11 @@
 """Machines that do not exist: a model, its tree of sysfs files, and the way back."""
 
-from fake_sysfs.argument import parse_machine
-from fake_sysfs.catalogue import preset, preset_names
-from fake_sysfs.content import Directory, FileContent, Link
-from fake_sysfs.errors import MachineError
-from fake_sysfs.files import files
-from fake_sysfs.machine import (
+from numaproof.fake_sysfs.argument import parse_machine
+from numaproof.fake_sysfs.catalogue import preset, preset_names
+from numaproof.fake_sysfs.content import Directory, FileContent, Link
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.files import files
+from numaproof.fake_sysfs.machine import (
     Access,
     Bar,
     Cache,
@@ -21,8 +21,8 @@ from fake_sysfs.machine import (
     PciRoot,
     SideCache,
 )
-from fake_sysfs.read import read
-from fake_sysfs.write import write
+from numaproof.fake_sysfs.read import read
+from numaproof.fake_sysfs.write import write
 
 __all__ = [
     "Access",

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from fake_sysfs.describe import without_cpus
-from fake_sysfs.describe_pci import mac_of
-from fake_sysfs.errors import MachineError
-from fake_sysfs.lists import format_cpulist
-from fake_sysfs.machine import Hugepages, Machine, NetInterface, PciDevice
-from fake_sysfs.pci import following_address
+from numaproof.fake_sysfs.describe import without_cpus
+from numaproof.fake_sysfs.describe_pci import mac_of
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.lists import format_cpulist
+from numaproof.fake_sysfs.machine import Hugepages, Machine, NetInterface, PciDevice
+from numaproof.fake_sysfs.pci import following_address
 
 __all__ = ["with_cpus", "with_hugepages", "with_vfs", "without_cpus"]
 

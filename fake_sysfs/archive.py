@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from fake_sysfs.content import Directory, FileContent, Link
-from fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.content import Directory, FileContent, Link
+from numaproof.fake_sysfs.errors import MachineError
 
 _MIB = 1 << 20
 _BLOCK = 1 << 16
@@ -46,7 +46,7 @@ class Limits:
 
 def unpack(
     path: Path,
-    limits: Limits = Limits(),  # noqa: B008 (a frozen value)
+    limits: Limits = Limits(),
     ignored: str = "",
 ) -> dict[str, FileContent]:
     """What an archive (.tar, .tar.gz, .tar.bz2, .tar.xz) holds, by path; every link in it leads to a place within.

@@ -3,12 +3,12 @@
 import os
 from pathlib import Path
 
-from fake_sysfs.catalogue import preset, preset_description, preset_names
-from fake_sysfs.describe import describe
-from fake_sysfs.errors import MachineError
-from fake_sysfs.hwloc_string import is_synthetic, parse_synthetic
-from fake_sysfs.machine import Machine
-from fake_sysfs.read import read
+from numaproof.fake_sysfs.catalogue import preset, preset_description, preset_names
+from numaproof.fake_sysfs.describe import describe
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.hwloc_string import is_synthetic, parse_synthetic
+from numaproof.fake_sysfs.machine import Machine
+from numaproof.fake_sysfs.read import read
 
 _MACHINE_FILES = (".yaml", ".yml")
 _MAX_FILE = 4 << 20
@@ -28,7 +28,7 @@ def parse_machine(text: str) -> Machine:
     if path.suffix in _MACHINE_FILES:
         return describe(_text_of(path), text, preset_description)
     if path.is_file():
-        from fake_sysfs.importers import import_archive  # noqa: PLC0415 (archives are rare, and slow to import)
+        from numaproof.fake_sysfs.importers import import_archive  # noqa: PLC0415 (archives are rare, and slow to import)
 
         return import_archive(path)
     names = ", ".join(preset_names())

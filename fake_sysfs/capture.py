@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from fake_sysfs.collect import collect
-from fake_sysfs.content import FileContent, Link
-from fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.collect import collect
+from numaproof.fake_sysfs.content import FileContent, Link
+from numaproof.fake_sysfs.errors import MachineError
 
 _MODES: Mapping[str, Literal["w", "w:gz", "w:bz2", "w:xz"]] = {
     ".tar": "w",

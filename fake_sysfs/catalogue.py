@@ -5,16 +5,16 @@ from functools import cache
 from importlib.resources import files as resources
 from typing import Any
 
-from fake_sysfs.describe import build
-from fake_sysfs.errors import MachineError
-from fake_sysfs.machine import Machine
-from fake_sysfs.section import load_yaml
+from numaproof.fake_sysfs.describe import build
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.machine import Machine
+from numaproof.fake_sysfs.section import load_yaml
 
 
 @cache
 def preset_names() -> tuple[str, ...]:
     """All names, in order."""
-    entries = (resources("fake_sysfs") / "presets").iterdir()
+    entries = (resources("numaproof.fake_sysfs") / "presets").iterdir()
     return tuple(sorted(entry.name.removesuffix(".yaml") for entry in entries if entry.name.endswith(".yaml")))
 
 
@@ -22,7 +22,7 @@ def preset_text(name: str) -> str:
     """The machine file of a preset: the best example to start one's own from."""
     if name not in preset_names():
         raise MachineError(f"preset {name!r}: no such machine; there are {', '.join(preset_names())}")
-    return (resources("fake_sysfs") / "presets" / f"{name}.yaml").read_text(encoding="utf-8")
+    return (resources("numaproof.fake_sysfs") / "presets" / f"{name}.yaml").read_text(encoding="utf-8")
 
 
 def preset_description(name: str) -> Mapping[str, Any]:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from fake_sysfs.content import Directory, FileContent, Link
-from fake_sysfs.errors import MachineError
-from fake_sysfs.files import EXTRA, files
-from fake_sysfs.machine import Machine
-from fake_sysfs.read import read
+from numaproof.fake_sysfs.content import Directory, FileContent, Link
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.files import EXTRA, files
+from numaproof.fake_sysfs.machine import Machine
+from numaproof.fake_sysfs.read import read
 
 
 def change(root: Path | str, to: Callable[[Machine], Machine]) -> Machine:

@@ -8,7 +8,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from fake_sysfs.content import Directory, FileContent, Link
+from numaproof.fake_sysfs.content import Directory, FileContent, Link
 
 _LONGEST = 64 << 20
 

@@ -5,13 +5,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fake_sysfs.describe_cpus import GROUP_KEYS, Group, Layout, lay_out, read_group
-from fake_sysfs.describe_pci import read_links, read_pci
-from fake_sysfs.errors import MachineError
-from fake_sysfs.lists import parse_cpulist
-from fake_sysfs.machine import X86_HUGEPAGE_SIZES, Access, Cpu, CpuKind, Hugepages, Machine, NumaNode, SideCache
-from fake_sysfs.section import Section, load_yaml, parsed, whole_number
-from fake_sysfs.sizes import parse_size
+from numaproof.fake_sysfs.describe_cpus import GROUP_KEYS, Group, Layout, lay_out, read_group
+from numaproof.fake_sysfs.describe_pci import read_links, read_pci
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.lists import parse_cpulist
+from numaproof.fake_sysfs.machine import (
+    X86_HUGEPAGE_SIZES,
+    Access,
+    Cpu,
+    CpuKind,
+    Hugepages,
+    Machine,
+    NumaNode,
+    SideCache,
+)
+from numaproof.fake_sysfs.section import Section, load_yaml, parsed, whole_number
+from numaproof.fake_sysfs.sizes import parse_size
 
 KEYS = (
     "name",

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fake_sysfs.errors import MachineError
-from fake_sysfs.machine import Cache, CacheKind, Cpu, CpuKind
-from fake_sysfs.section import Section, parsed, whole_number
-from fake_sysfs.sizes import parse_size
-from fake_sysfs.validate import MAX_CPUS, MAX_NODES
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.machine import Cache, CacheKind, Cpu, CpuKind
+from numaproof.fake_sysfs.section import Section, parsed, whole_number
+from numaproof.fake_sysfs.sizes import parse_size
+from numaproof.fake_sysfs.validate import MAX_CPUS, MAX_NODES
 
 GROUP_KEYS = ("packages", "dies", "nodes", "cores", "threads", "memory", "hugepages", "caches")
 _CORE_KEYS = ("count", "threads", "kind", "mhz", "caches")

@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fake_sysfs.errors import MachineError
-from fake_sysfs.machine import Bar, DeviceLink, DeviceNode, NetInterface, PciDevice, PciRoot
-from fake_sysfs.pci import following_address, format_address, split_address
-from fake_sysfs.section import Section, parsed, whole_number
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.machine import Bar, DeviceLink, DeviceNode, NetInterface, PciDevice, PciRoot
+from numaproof.fake_sysfs.pci import following_address, format_address, split_address
+from numaproof.fake_sysfs.section import Section, parsed, whole_number
 
 _ROOT_KEYS = ("root", "node", "devices")
 _DEVICE_KEYS = (

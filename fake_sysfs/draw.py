@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.tree import Tree
 
-from fake_sysfs.lists import format_cpulist
-from fake_sysfs.machine import Cache, Cpu, Machine, NumaNode, PciDevice
+from numaproof.fake_sysfs.lists import format_cpulist
+from numaproof.fake_sysfs.machine import Cache, Cpu, Machine, NumaNode, PciDevice
 
 # A matrix is drawn up to this many rows; a wider one would not fit any screen.
 WIDEST_MATRIX = 16

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Mapping
 
-from fake_sysfs.content import FileContent, Gathering
-from fake_sysfs.files_cpu import gather_cpus
-from fake_sysfs.files_node import gather_nodes
-from fake_sysfs.files_pci import gather_pci
-from fake_sysfs.machine import Machine
-from fake_sysfs.procfs import cpuinfo, meminfo
+from numaproof.fake_sysfs.content import FileContent, Gathering
+from numaproof.fake_sysfs.files_cpu import gather_cpus
+from numaproof.fake_sysfs.files_node import gather_nodes
+from numaproof.fake_sysfs.files_pci import gather_pci
+from numaproof.fake_sysfs.machine import Machine
+from numaproof.fake_sysfs.procfs import cpuinfo, meminfo
 
 # What sysfs has no word for (the machine's name, NVLink) lies here: below devices/system, which every way of mounting
 # a machine takes along, and where no tool looks for a file of this name.

@@ -5,9 +5,9 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from fake_sysfs.content import Gathering, Link
-from fake_sysfs.lists import format_cpulist, format_mask
-from fake_sysfs.machine import Cache, Cpu, Machine
+from numaproof.fake_sysfs.content import Gathering, Link
+from numaproof.fake_sysfs.lists import format_cpulist, format_mask
+from numaproof.fake_sysfs.machine import Cache, Cpu, Machine
 
 CPU = "sys/devices/system/cpu"
 KERNEL_MAX = 8191  # NR_CPUS - 1 of the kernels that distributions ship

@@ -1,9 +1,9 @@
 """The files of NUMA nodes and of huge pages: `/sys/devices/system/node` and `/sys/kernel/mm/hugepages`."""
 
-from fake_sysfs.content import Gathering, Link
-from fake_sysfs.files_cpu import mask_width
-from fake_sysfs.lists import format_cpulist, format_mask
-from fake_sysfs.machine import Machine, NumaNode
+from numaproof.fake_sysfs.content import Gathering, Link
+from numaproof.fake_sysfs.files_cpu import mask_width
+from numaproof.fake_sysfs.lists import format_cpulist, format_mask
+from numaproof.fake_sysfs.machine import Machine, NumaNode
 
 NODE = "sys/devices/system/node"
 HUGEPAGES = "sys/kernel/mm/hugepages"

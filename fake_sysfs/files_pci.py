@@ -3,10 +3,10 @@
 import struct
 from collections.abc import Iterator, Mapping
 
-from fake_sysfs.content import Gathering
-from fake_sysfs.files_cpu import mask_width
-from fake_sysfs.lists import format_cpulist, format_mask
-from fake_sysfs.machine import Machine, NetInterface, PciDevice
+from numaproof.fake_sysfs.content import Gathering
+from numaproof.fake_sysfs.files_cpu import mask_width
+from numaproof.fake_sysfs.lists import format_cpulist, format_mask
+from numaproof.fake_sysfs.machine import Machine, NetInterface, PciDevice
 
 BUS = "sys/bus/pci"
 RESOURCE_LINES = 13  # six BARs, the ROM, six of the IOV capability

@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fake_sysfs.errors import MachineError
-from fake_sysfs.machine import Cache, CacheKind, Cpu, Machine, NumaNode
-from fake_sysfs.sizes import parse_size
-from fake_sysfs.validate import MAX_CPUS
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.machine import Cache, CacheKind, Cpu, Machine, NumaNode
+from numaproof.fake_sysfs.sizes import parse_size
+from numaproof.fake_sysfs.validate import MAX_CPUS
 
 _ALIASES = {
     "numa": "numa",

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from fake_sysfs.archive import Limits, unpack
-from fake_sysfs.collect import collect
-from fake_sysfs.content import FileContent
-from fake_sysfs.errors import MachineError
-from fake_sysfs.files import EXTRA
-from fake_sysfs.machine import Machine
-from fake_sysfs.normalise import normalise
-from fake_sysfs.read import read
-from fake_sysfs.write import write
+from numaproof.fake_sysfs.archive import Limits, unpack
+from numaproof.fake_sysfs.collect import collect
+from numaproof.fake_sysfs.content import FileContent
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.files import EXTRA
+from numaproof.fake_sysfs.machine import Machine
+from numaproof.fake_sysfs.normalise import normalise
+from numaproof.fake_sysfs.read import read
+from numaproof.fake_sysfs.write import write
 
 _SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 _CPUS = "sys/devices/system/cpu/"

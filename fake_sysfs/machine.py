@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from fake_sysfs.pci import Bar, DeviceLink, DeviceNode, NetInterface, PciDevice, PciRoot, by_address
-from fake_sysfs.validate import check_machine
+from numaproof.fake_sysfs.pci import Bar, DeviceLink, DeviceNode, NetInterface, PciDevice, PciRoot, by_address
+from numaproof.fake_sysfs.validate import check_machine
 
 __all__ = [
     "Access",

@@ -4,9 +4,9 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping
 
-from fake_sysfs.collect import leads_to
-from fake_sysfs.content import FileContent, Link
-from fake_sysfs.lists import format_cpulist, parse_cpulist, parse_mask
+from numaproof.fake_sysfs.collect import leads_to
+from numaproof.fake_sysfs.content import FileContent, Link
+from numaproof.fake_sysfs.lists import format_cpulist, parse_cpulist, parse_mask
 
 CPU = "sys/devices/system/cpu"
 NODE = "sys/devices/system/node"

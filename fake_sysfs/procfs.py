@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from fake_sysfs.machine import Machine
+from numaproof.fake_sysfs.machine import Machine
 
 
 def cpuinfo(machine: Machine) -> str:

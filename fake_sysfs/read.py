@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fake_sysfs.errors import MachineError
-from fake_sysfs.files import EXTRA
-from fake_sysfs.machine import CpuKind, DeviceLink, Machine
-from fake_sysfs.read_cpus import read_caches, read_cpus
-from fake_sysfs.read_nodes import read_nodes
-from fake_sysfs.read_pci import read_pci
-from fake_sysfs.tree import Tree
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.files import EXTRA
+from numaproof.fake_sysfs.machine import CpuKind, DeviceLink, Machine
+from numaproof.fake_sysfs.read_cpus import read_caches, read_cpus
+from numaproof.fake_sysfs.read_nodes import read_nodes
+from numaproof.fake_sysfs.read_pci import read_pci
+from numaproof.fake_sysfs.tree import Tree
 
 _MODEL = re.compile(r"^(?:model name|cpu|Processor)\s*:\s*(\S.*?)\s*$", re.MULTILINE)
 _VENDOR = re.compile(r"^vendor(?:_id)?\s*:\s*(\S.*?)\s*$", re.MULTILINE)

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from fake_sysfs.machine import Cache, CacheKind, Cpu
-from fake_sysfs.tree import Tree, whole_number
+from numaproof.fake_sysfs.machine import Cache, CacheKind, Cpu
+from numaproof.fake_sysfs.tree import Tree, whole_number
 
 CPU = "devices/system/cpu"
 DEFAULT_LINE_SIZE = 64

@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from fake_sysfs.machine import Access, Hugepages, NumaNode, SideCache
-from fake_sysfs.tree import Tree, whole_number
+from numaproof.fake_sysfs.machine import Access, Hugepages, NumaNode, SideCache
+from numaproof.fake_sysfs.tree import Tree, whole_number
 
 NODE = "devices/system/node"
 _TOTAL = re.compile(r"MemTotal:\s*([0-9]{1,18})")

@@ -4,9 +4,9 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 
-from fake_sysfs.machine import Bar, DeviceNode, NetInterface, PciDevice, PciRoot
-from fake_sysfs.pci import split_address
-from fake_sysfs.tree import Tree
+from numaproof.fake_sysfs.machine import Bar, DeviceNode, NetInterface, PciDevice, PciRoot
+from numaproof.fake_sysfs.pci import split_address
+from numaproof.fake_sysfs.tree import Tree
 
 BUS = "bus/pci/devices"
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")

@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 import yaml
 
-from fake_sysfs.errors import MachineError
-from fake_sysfs.lists import parse_cpulist
-from fake_sysfs.sizes import parse_size
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.lists import parse_cpulist
+from numaproof.fake_sysfs.sizes import parse_size
 
 T = TypeVar("T")
 _MAX_DEPTH = 100

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from fake_sysfs.lists import parse_cpulist, parse_mask
+from numaproof.fake_sysfs.lists import parse_cpulist, parse_mask
 
 T = TypeVar("T")
 _NUMBER = re.compile(r"-?[0-9]{1,20}|0x[0-9a-fA-F]{1,16}")

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from fake_sysfs.errors import MachineError
-from fake_sysfs.lists import format_cpulist
-from fake_sysfs.pci import PciDevice, PciRoot, format_address, split_address
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.lists import format_cpulist
+from numaproof.fake_sysfs.pci import PciDevice, PciRoot, format_address, split_address
 
 if TYPE_CHECKING:
-    from fake_sysfs.machine import Cache, Cpu, Machine, NumaNode
+    from numaproof.fake_sysfs.machine import Cache, Cpu, Machine, NumaNode
 
 MAX_CPUS = 65536  # far above the kernel's 8192; masks are written out, so there has to be a limit
 MAX_NODES = 1024  # the kernel's largest MAX_NUMNODES

@@ -10,8 +10,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from fake_sysfs.content import FileContent, Link
-from fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.content import FileContent, Link
+from numaproof.fake_sysfs.errors import MachineError
 
 # ext4 refuses a file more than 65,000 names.
 MAX_LINKS = 60_000

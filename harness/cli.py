@@ -6,24 +6,23 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
-from fake_sysfs.errors import MachineError
-from harness.errors import UserError
+import numaproof
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.harness.errors import UserError
 
-# Subcommand -> (what it does, its module). Modules are imported on use: `numaproof --help` needs no gRPC.
+# Subcommand -> what it does. Its module, of the same name, is imported on use: `numaproof --help` needs no gRPC.
 COMMANDS = {
-    "machine": (
-        "machines that do not exist: list, show, write, read, capture, import, diff",
-        "harness.commands.machine",
-    ),
-    "policies": ("compare the Topology Manager's policies for every combination of hints", "harness.commands.policies"),
-    "vectors": ("replay recorded decisions of the kubelet", "harness.commands.vectors"),
-    "node": ("run the reference node", "harness.commands.node"),
-    "plugin": ("run a fake device plugin", "harness.commands.plugin"),
-    "run": ("run scenarios against the reference node, on machines that do not exist", "harness.commands.run"),
-    "check": ("check a device plugin against what the kubelet requires of it", "harness.commands.check"),
-    "image": ("find or build the image of the docker runtime", "harness.commands.image"),
-    "clean": ("remove what killed runs left behind", "harness.commands.clean"),
+    "machine": "machines that do not exist: list, show, write, read, capture, import, diff",
+    "policies": "compare the Topology Manager's policies for every combination of hints",
+    "vectors": "replay recorded decisions of the kubelet",
+    "node": "run the reference node",
+    "plugin": "run a fake device plugin",
+    "run": "run scenarios against the reference node, on machines that do not exist",
+    "check": "check a device plugin against what the kubelet requires of it",
+    "image": "find or build the image of the docker runtime",
+    "clean": "remove what killed runs left behind",
 }
 
 
@@ -49,15 +48,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="numaproof", description="Prove NUMA alignment without NUMA hardware.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    parser.add_argument("--version", action="version", version=f"numaproof {numaproof.__version__}")
     chosen = arguments[0] if arguments else None
-    for name, (summary, module) in COMMANDS.items():
+    for name, summary in COMMANDS.items():
         if chosen in COMMANDS and name != chosen:
             continue  # nobody will ask for it, and scenarios start hundreds of nodes
         command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if name == chosen:
-            importlib.import_module(module).add_arguments(command)
+            _module(name).add_arguments(command)
     args = parser.parse_args(arguments)
-    return int(importlib.import_module(COMMANDS[args.command][1]).run(args))
+    return int(_module(args.command).run(args))
+
+
+def _module(command: str) -> ModuleType:
+    return importlib.import_module(f"numaproof.harness.commands.{command}")
 
 
 def _open_closed_streams() -> None:
@@ -65,7 +69,3 @@ def _open_closed_streams() -> None:
     for name in ("stdin", "stdout", "stderr"):  # by their numbers: a file that is opened takes the lowest
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115, PTH123 (for ever)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -3,18 +3,18 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from harness.pods.pod import Pod
-from harness.providers.cpu import CpuManager, CpuTopology
-from harness.providers.devices import DeviceManager
-from harness.providers.devices.manager import Allocated
-from harness.providers.devices.port import PreferredPort
-from harness.providers.memory import Block, MemoryManager, MemoryNode
-from harness.providers.memory.manager import PolicyName as MemoryPolicy
-from harness.topology.hints import TopologyHint
-from harness.topology.manager import Manager
-from harness.topology.numa import Distances, NumaInfo
-from harness.topology.policies import Semantics, policy_options
-from harness.topology.verdict import Verdict
+from numaproof.harness.pods.pod import Pod
+from numaproof.harness.providers.cpu import CpuManager, CpuTopology
+from numaproof.harness.providers.devices import DeviceManager
+from numaproof.harness.providers.devices.manager import Allocated
+from numaproof.harness.providers.devices.port import PreferredPort
+from numaproof.harness.providers.memory import Block, MemoryManager, MemoryNode
+from numaproof.harness.providers.memory.manager import PolicyName as MemoryPolicy
+from numaproof.harness.topology.hints import TopologyHint
+from numaproof.harness.topology.manager import Manager
+from numaproof.harness.topology.numa import Distances, NumaInfo
+from numaproof.harness.topology.policies import Semantics, policy_options
+from numaproof.harness.topology.verdict import Verdict
 
 CpuRow = tuple[int, int, int, int, int]  # cpu, core, uncore cache, NUMA node, socket
 

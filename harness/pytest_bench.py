@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from fake_sysfs import Machine, MachineError
-from harness.errors import UserError
-from harness.pytest_plugin import ENDING, RUN
-from harness.runtimes import CannotStartError
-from harness.runtimes.places import remove_shared, shared_directory
-from harness.scenario.bench import Bench, chosen_runtime
-from harness.scenario.instances import Instance, instances
-from harness.scenario.model import Needs, PluginWords, Scenario
-from harness.scenario.parse import parse_scenario
-from harness.scenario.rig import RigFailedError
-from harness.scenario.served import ServedRig
-from harness.scenario.sizes import sizes_of
-from harness.scenario.trees import machine_of
-from harness.waiting import WaitTimeoutError
+from numaproof.fake_sysfs import Machine, MachineError
+from numaproof.harness.errors import UserError
+from numaproof.harness.runtimes import CannotStartError
+from numaproof.harness.runtimes.places import remove_shared, shared_directory
+from numaproof.harness.scenario.bench import Bench, chosen_runtime
+from numaproof.harness.scenario.instances import Instance, instances
+from numaproof.harness.scenario.model import Needs, PluginWords, Scenario
+from numaproof.harness.scenario.parse import parse_scenario
+from numaproof.harness.scenario.rig import RigFailedError
+from numaproof.harness.scenario.served import ServedRig
+from numaproof.harness.scenario.sizes import sizes_of
+from numaproof.harness.scenario.trees import machine_of
+from numaproof.harness.waiting import WaitTimeoutError
+from numaproof.pytest_plugin import ENDING, RUN
 
 _BENCH = pytest.StashKey[Bench]()
 # What is wrong with a scenario, with where it runs, or with what it runs: told in words, not with a traceback of ours.

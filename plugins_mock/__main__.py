@@ -1,7 +1,7 @@
-"""`python -m plugins_mock`."""
+"""`python -m numaproof.plugins_mock`."""
 
 import sys
 
-from plugins_mock.program import main
+from numaproof.plugins_mock.program import main
 
 sys.exit(main())

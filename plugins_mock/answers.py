@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from plugins_mock.devices import MockDevice
-from plugins_mock.faults import Fault
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.plugins_mock.devices import MockDevice
+from numaproof.plugins_mock.faults import Fault
 
 HEALTHY, UNHEALTHY = "Healthy", "Unhealthy"
 

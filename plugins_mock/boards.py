@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from plugins_mock.links import Links, links_of
+from numaproof.plugins_mock.links import Links, links_of
 
 
 @dataclass(frozen=True, slots=True)

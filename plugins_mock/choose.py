@@ -7,13 +7,13 @@ from typing import Any
 
 import yaml
 
-from plugins_mock.boards import BOARDS
-from plugins_mock.devices import MockDevice
-from plugins_mock.errors import PluginError
-from plugins_mock.kinds import Kind
-from plugins_mock.links import Links, best_partition, best_sets
-from plugins_mock.service import Preferred
-from plugins_mock.sysfs import pci_functions
+from numaproof.plugins_mock.boards import BOARDS
+from numaproof.plugins_mock.devices import MockDevice
+from numaproof.plugins_mock.errors import PluginError
+from numaproof.plugins_mock.kinds import Kind
+from numaproof.plugins_mock.links import Links, best_partition, best_sets
+from numaproof.plugins_mock.service import Preferred
+from numaproof.plugins_mock.sysfs import pci_functions
 
 PREFERENCES = ("links", "partition", "lowest", "none")
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from plugins_mock.errors import PluginError
+from numaproof.plugins_mock.errors import PluginError
 
 
 @dataclass(frozen=True, slots=True)

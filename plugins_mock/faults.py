@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import grpc
 
-from plugins_mock.errors import PluginError
+from numaproof.plugins_mock.errors import PluginError
 
 _SERVED = (
     "GetDevicePluginOptions",

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from plugins_mock.answers import Respond, plain_response
-from plugins_mock.sysfs import PciFunction
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.plugins_mock.answers import Respond, plain_response
+from numaproof.plugins_mock.sysfs import PciFunction
 
 
 @dataclass(frozen=True, slots=True)

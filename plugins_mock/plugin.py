@@ -11,15 +11,15 @@ from typing import Self
 
 import grpc
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
-from harness.api import numaproof_v1_pb2_grpc as draft_grpc
-from harness.api import pluginregistration_v1_pb2_grpc as registration_grpc
-from plugins_mock.answers import Respond, plain_response
-from plugins_mock.devices import Inventory, MockDevice
-from plugins_mock.errors import PluginError
-from plugins_mock.faults import Fault, FaultPlan
-from plugins_mock.service import (
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
+from numaproof.harness.api import numaproof_v1_pb2_grpc as draft_grpc
+from numaproof.harness.api import pluginregistration_v1_pb2_grpc as registration_grpc
+from numaproof.plugins_mock.answers import Respond, plain_response
+from numaproof.plugins_mock.devices import Inventory, MockDevice
+from numaproof.plugins_mock.errors import PluginError
+from numaproof.plugins_mock.faults import Fault, FaultPlan
+from numaproof.plugins_mock.service import (
     Call,
     DevicePluginService,
     PluginState,

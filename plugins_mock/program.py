@@ -10,7 +10,7 @@ from pathlib import Path
 
 from google.protobuf.json_format import MessageToDict
 
-from plugins_mock.choose import (
+from numaproof.plugins_mock.choose import (
     PREFERENCES,
     board_devices,
     machine_devices,
@@ -20,13 +20,13 @@ from plugins_mock.choose import (
     preference,
     read_devices,
 )
-from plugins_mock.devices import MockDevice
-from plugins_mock.errors import PluginError
-from plugins_mock.faults import FAULTS, Fault, parse_fault
-from plugins_mock.kinds import KINDS
-from plugins_mock.links import Links
-from plugins_mock.plugin import MockPlugin
-from plugins_mock.service import Call
+from numaproof.plugins_mock.devices import MockDevice
+from numaproof.plugins_mock.errors import PluginError
+from numaproof.plugins_mock.faults import FAULTS, Fault, parse_fault
+from numaproof.plugins_mock.kinds import KINDS
+from numaproof.plugins_mock.links import Links
+from numaproof.plugins_mock.plugin import MockPlugin
+from numaproof.plugins_mock.service import Call
 
 _SIGNALS = {signal.SIGTERM, signal.SIGINT}
 _POLL_SECONDS = 0.1
@@ -115,7 +115,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """`python -m plugins_mock`: the same as `numaproof plugin`, without the rest of numaproof."""
+    """`python -m numaproof.plugins_mock`: the same as `numaproof plugin`, without the rest of numaproof."""
     parser = argparse.ArgumentParser(prog="plugins_mock", description="Run a fake device plugin.")
     add_arguments(parser)
     try:

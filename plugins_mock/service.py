@@ -11,27 +11,27 @@ from typing import NoReturn
 import grpc
 from google.protobuf.message import Message
 
-from harness.api import (
+from numaproof.harness.api import (
     deviceplugin_v1beta1_pb2 as api,
 )
-from harness.api import (
+from numaproof.harness.api import (
     deviceplugin_v1beta1_pb2_grpc as api_grpc,
 )
-from harness.api import (
+from numaproof.harness.api import (
     numaproof_v1_pb2 as draft,
 )
-from harness.api import (
+from numaproof.harness.api import (
     numaproof_v1_pb2_grpc as draft_grpc,
 )
-from harness.api import (
+from numaproof.harness.api import (
     pluginregistration_v1_pb2 as registration,
 )
-from harness.api import (
+from numaproof.harness.api import (
     pluginregistration_v1_pb2_grpc as registration_grpc,
 )
-from plugins_mock.answers import Respond, allocation, listed, spoil_list, spoil_preferred
-from plugins_mock.devices import Inventory, MockDevice
-from plugins_mock.faults import Fault, FaultPlan
+from numaproof.plugins_mock.answers import Respond, allocation, listed, spoil_list, spoil_preferred
+from numaproof.plugins_mock.devices import Inventory, MockDevice
+from numaproof.plugins_mock.faults import Fault, FaultPlan
 
 # (available, must include, size) -> the sets that the plugin likes best; none when the request cannot be met.
 Preferred = Callable[[Sequence[str], Sequence[str], int], list[list[str]]]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from plugins_mock.errors import PluginError
+from numaproof.plugins_mock.errors import PluginError
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from harness import waiting
+from numaproof.harness import waiting
 
 T = TypeVar("T")
 

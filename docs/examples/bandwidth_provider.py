@@ -1,10 +1,10 @@
 """A hint provider of one's own: memory bandwidth, so many GB/s a NUMA node, asked for as `example.com/bandwidth`."""
 
-from harness.managers import ManagerConfig, Managers, NodeDescription
-from harness.pods.manifest import pod_from
-from harness.pods.pod import Container, Pod
-from harness.pods.requests import pod_total
-from harness.topology import AllocationError, Hints, TopologyHint, ids_of, mask_of
+from numaproof.harness.managers import ManagerConfig, Managers, NodeDescription
+from numaproof.harness.pods.manifest import pod_from
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.pods.requests import pod_total
+from numaproof.harness.topology import AllocationError, Hints, TopologyHint, ids_of, mask_of
 
 RESOURCE = "example.com/bandwidth"
 

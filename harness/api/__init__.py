@@ -1,1 +1,1 @@
-"""The gRPC interfaces: .proto files and the stubs that tools/generate-api makes from them."""
+"""The gRPC interfaces: .proto files and the stubs that tools/generate_api.py makes from them."""

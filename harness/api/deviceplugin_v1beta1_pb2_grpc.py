@@ -3,10 +3,12 @@
 import grpc
 import warnings
 
-from harness.api import deviceplugin_v1beta1_pb2 as harness_dot_api_dot_deviceplugin__v1beta1__pb2
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2
 
-GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_GENERATED_VERSION = '1.63.2'
 GRPC_VERSION = grpc.__version__
+EXPECTED_ERROR_RELEASE = '1.65.0'
+SCHEDULED_RELEASE_DATE = 'June 25, 2024'
 _version_not_supported = False
 
 try:
@@ -16,16 +18,19 @@ except ImportError:
     _version_not_supported = True
 
 if _version_not_supported:
-    raise RuntimeError(
+    warnings.warn(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in harness/api/deviceplugin_v1beta1_pb2_grpc.py depends on'
+        + f' but the generated code in numaproof/harness/api/deviceplugin_v1beta1_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
+        + f' This warning will become an error in {EXPECTED_ERROR_RELEASE},'
+        + f' scheduled for release on {SCHEDULED_RELEASE_DATE}.',
+        RuntimeWarning
     )
 
 
-class RegistrationStub:
+class RegistrationStub(object):
     """Served by the node at device-plugins/kubelet.sock.
     """
 
@@ -37,12 +42,12 @@ class RegistrationStub:
         """
         self.Register = channel.unary_unary(
                 '/v1beta1.Registration/Register',
-                request_serializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.RegisterRequest.SerializeToString,
-                response_deserializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.Empty.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.RegisterRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.Empty.FromString,
                 _registered_method=True)
 
 
-class RegistrationServicer:
+class RegistrationServicer(object):
     """Served by the node at device-plugins/kubelet.sock.
     """
 
@@ -58,18 +63,17 @@ def add_RegistrationServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'Register': grpc.unary_unary_rpc_method_handler(
                     servicer.Register,
-                    request_deserializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.RegisterRequest.FromString,
-                    response_serializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.Empty.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.RegisterRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.Empty.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'v1beta1.Registration', rpc_method_handlers)
     server.add_generic_rpc_handlers((generic_handler,))
-    server.add_registered_method_handlers('v1beta1.Registration', rpc_method_handlers)
 
 
  # This class is part of an EXPERIMENTAL API.
-class Registration:
+class Registration(object):
     """Served by the node at device-plugins/kubelet.sock.
     """
 
@@ -88,8 +92,8 @@ class Registration:
             request,
             target,
             '/v1beta1.Registration/Register',
-            harness_dot_api_dot_deviceplugin__v1beta1__pb2.RegisterRequest.SerializeToString,
-            harness_dot_api_dot_deviceplugin__v1beta1__pb2.Empty.FromString,
+            numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.RegisterRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.Empty.FromString,
             options,
             channel_credentials,
             insecure,
@@ -101,7 +105,7 @@ class Registration:
             _registered_method=True)
 
 
-class DevicePluginStub:
+class DevicePluginStub(object):
     """Served by each plugin at its own socket.
     """
 
@@ -113,32 +117,32 @@ class DevicePluginStub:
         """
         self.GetDevicePluginOptions = channel.unary_unary(
                 '/v1beta1.DevicePlugin/GetDevicePluginOptions',
-                request_serializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.Empty.SerializeToString,
-                response_deserializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.DevicePluginOptions.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.Empty.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.DevicePluginOptions.FromString,
                 _registered_method=True)
         self.ListAndWatch = channel.unary_stream(
                 '/v1beta1.DevicePlugin/ListAndWatch',
-                request_serializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.Empty.SerializeToString,
-                response_deserializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.ListAndWatchResponse.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.Empty.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.ListAndWatchResponse.FromString,
                 _registered_method=True)
         self.GetPreferredAllocation = channel.unary_unary(
                 '/v1beta1.DevicePlugin/GetPreferredAllocation',
-                request_serializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreferredAllocationRequest.SerializeToString,
-                response_deserializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreferredAllocationResponse.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreferredAllocationRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreferredAllocationResponse.FromString,
                 _registered_method=True)
         self.Allocate = channel.unary_unary(
                 '/v1beta1.DevicePlugin/Allocate',
-                request_serializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.AllocateRequest.SerializeToString,
-                response_deserializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.AllocateResponse.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.AllocateRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.AllocateResponse.FromString,
                 _registered_method=True)
         self.PreStartContainer = channel.unary_unary(
                 '/v1beta1.DevicePlugin/PreStartContainer',
-                request_serializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreStartContainerRequest.SerializeToString,
-                response_deserializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreStartContainerResponse.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreStartContainerRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreStartContainerResponse.FromString,
                 _registered_method=True)
 
 
-class DevicePluginServicer:
+class DevicePluginServicer(object):
     """Served by each plugin at its own socket.
     """
 
@@ -182,38 +186,37 @@ def add_DevicePluginServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'GetDevicePluginOptions': grpc.unary_unary_rpc_method_handler(
                     servicer.GetDevicePluginOptions,
-                    request_deserializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.Empty.FromString,
-                    response_serializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.DevicePluginOptions.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.Empty.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.DevicePluginOptions.SerializeToString,
             ),
             'ListAndWatch': grpc.unary_stream_rpc_method_handler(
                     servicer.ListAndWatch,
-                    request_deserializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.Empty.FromString,
-                    response_serializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.ListAndWatchResponse.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.Empty.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.ListAndWatchResponse.SerializeToString,
             ),
             'GetPreferredAllocation': grpc.unary_unary_rpc_method_handler(
                     servicer.GetPreferredAllocation,
-                    request_deserializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreferredAllocationRequest.FromString,
-                    response_serializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreferredAllocationResponse.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreferredAllocationRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreferredAllocationResponse.SerializeToString,
             ),
             'Allocate': grpc.unary_unary_rpc_method_handler(
                     servicer.Allocate,
-                    request_deserializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.AllocateRequest.FromString,
-                    response_serializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.AllocateResponse.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.AllocateRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.AllocateResponse.SerializeToString,
             ),
             'PreStartContainer': grpc.unary_unary_rpc_method_handler(
                     servicer.PreStartContainer,
-                    request_deserializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreStartContainerRequest.FromString,
-                    response_serializer=harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreStartContainerResponse.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreStartContainerRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreStartContainerResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'v1beta1.DevicePlugin', rpc_method_handlers)
     server.add_generic_rpc_handlers((generic_handler,))
-    server.add_registered_method_handlers('v1beta1.DevicePlugin', rpc_method_handlers)
 
 
  # This class is part of an EXPERIMENTAL API.
-class DevicePlugin:
+class DevicePlugin(object):
     """Served by each plugin at its own socket.
     """
 
@@ -232,8 +235,8 @@ class DevicePlugin:
             request,
             target,
             '/v1beta1.DevicePlugin/GetDevicePluginOptions',
-            harness_dot_api_dot_deviceplugin__v1beta1__pb2.Empty.SerializeToString,
-            harness_dot_api_dot_deviceplugin__v1beta1__pb2.DevicePluginOptions.FromString,
+            numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.Empty.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.DevicePluginOptions.FromString,
             options,
             channel_credentials,
             insecure,
@@ -259,8 +262,8 @@ class DevicePlugin:
             request,
             target,
             '/v1beta1.DevicePlugin/ListAndWatch',
-            harness_dot_api_dot_deviceplugin__v1beta1__pb2.Empty.SerializeToString,
-            harness_dot_api_dot_deviceplugin__v1beta1__pb2.ListAndWatchResponse.FromString,
+            numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.Empty.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.ListAndWatchResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -286,8 +289,8 @@ class DevicePlugin:
             request,
             target,
             '/v1beta1.DevicePlugin/GetPreferredAllocation',
-            harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreferredAllocationRequest.SerializeToString,
-            harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreferredAllocationResponse.FromString,
+            numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreferredAllocationRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreferredAllocationResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -313,8 +316,8 @@ class DevicePlugin:
             request,
             target,
             '/v1beta1.DevicePlugin/Allocate',
-            harness_dot_api_dot_deviceplugin__v1beta1__pb2.AllocateRequest.SerializeToString,
-            harness_dot_api_dot_deviceplugin__v1beta1__pb2.AllocateResponse.FromString,
+            numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.AllocateRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.AllocateResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -340,8 +343,8 @@ class DevicePlugin:
             request,
             target,
             '/v1beta1.DevicePlugin/PreStartContainer',
-            harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreStartContainerRequest.SerializeToString,
-            harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreStartContainerResponse.FromString,
+            numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreStartContainerRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2.PreStartContainerResponse.FromString,
             options,
             channel_credentials,
             insecure,

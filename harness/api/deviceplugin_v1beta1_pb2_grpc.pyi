@@ -5,135 +5,160 @@ The device plugin interface, v1beta1. Names and numbers are the kubelet's, so th
 talk to ours; the words are our own.
 """
 
-from collections import abc as _abc
-from grpc import aio as _aio
-from harness.api import deviceplugin_v1beta1_pb2 as _deviceplugin_v1beta1_pb2
-import abc as _abc_1
-import grpc as _grpc
-import sys
-import typing as _typing
+import abc
+import collections.abc
+import grpc
+import grpc.aio
+import numaproof.harness.api.deviceplugin_v1beta1_pb2
+import typing
 
-if sys.version_info >= (3, 11):
-    from typing import Self as _Self
-else:
-    from typing_extensions import Self as _Self
+_T = typing.TypeVar("_T")
 
-_T = _typing.TypeVar("_T")
+class _MaybeAsyncIterator(collections.abc.AsyncIterator[_T], collections.abc.Iterator[_T], metaclass=abc.ABCMeta): ...
 
-class _MaybeAsyncIterator(_abc.AsyncIterator[_T], _abc.Iterator[_T], metaclass=_abc_1.ABCMeta): ...
-
-class _ServicerContext(_grpc.ServicerContext, _aio.ServicerContext):  # type: ignore[misc, type-arg]
+class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type: ignore[misc, type-arg]
     ...
-
-GRPC_GENERATED_VERSION: str
-GRPC_VERSION: str
 
 class RegistrationStub:
     """Served by the node at device-plugins/kubelet.sock."""
 
-    @_typing.overload
-    def __new__(cls, channel: _grpc.Channel) -> _Self: ...
-    @_typing.overload
-    def __new__(cls, channel: _aio.Channel) -> RegistrationAsyncStub: ...
-    Register: _grpc.UnaryUnaryMultiCallable[_deviceplugin_v1beta1_pb2.RegisterRequest, _deviceplugin_v1beta1_pb2.Empty]
+    def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
+    Register: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.RegisterRequest,
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.Empty,
+    ]
     """A plugin that already serves its own socket announces it; the node dials back before it answers."""
 
-@_typing.type_check_only
-class RegistrationAsyncStub(RegistrationStub):
+class RegistrationAsyncStub:
     """Served by the node at device-plugins/kubelet.sock."""
 
-    def __init__(self, channel: _aio.Channel) -> None: ...
-    Register: _aio.UnaryUnaryMultiCallable[_deviceplugin_v1beta1_pb2.RegisterRequest, _deviceplugin_v1beta1_pb2.Empty]  # type: ignore[assignment]
+    Register: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.RegisterRequest,
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.Empty,
+    ]
     """A plugin that already serves its own socket announces it; the node dials back before it answers."""
 
-class RegistrationServicer(metaclass=_abc_1.ABCMeta):
+class RegistrationServicer(metaclass=abc.ABCMeta):
     """Served by the node at device-plugins/kubelet.sock."""
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def Register(
         self,
-        request: _deviceplugin_v1beta1_pb2.RegisterRequest,
+        request: numaproof.harness.api.deviceplugin_v1beta1_pb2.RegisterRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_deviceplugin_v1beta1_pb2.Empty, _abc.Awaitable[_deviceplugin_v1beta1_pb2.Empty]]:
+    ) -> typing.Union[numaproof.harness.api.deviceplugin_v1beta1_pb2.Empty, collections.abc.Awaitable[numaproof.harness.api.deviceplugin_v1beta1_pb2.Empty]]:
         """A plugin that already serves its own socket announces it; the node dials back before it answers."""
 
-def add_RegistrationServicer_to_server(servicer: RegistrationServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
+def add_RegistrationServicer_to_server(servicer: RegistrationServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...
 
 class DevicePluginStub:
     """Served by each plugin at its own socket."""
 
-    @_typing.overload
-    def __new__(cls, channel: _grpc.Channel) -> _Self: ...
-    @_typing.overload
-    def __new__(cls, channel: _aio.Channel) -> DevicePluginAsyncStub: ...
-    GetDevicePluginOptions: _grpc.UnaryUnaryMultiCallable[_deviceplugin_v1beta1_pb2.Empty, _deviceplugin_v1beta1_pb2.DevicePluginOptions]
+    def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
+    GetDevicePluginOptions: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.Empty,
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.DevicePluginOptions,
+    ]
     """What the plugin wants to be asked beyond ListAndWatch and Allocate."""
-    ListAndWatch: _grpc.UnaryStreamMultiCallable[_deviceplugin_v1beta1_pb2.Empty, _deviceplugin_v1beta1_pb2.ListAndWatchResponse]
+
+    ListAndWatch: grpc.UnaryStreamMultiCallable[
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.Empty,
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.ListAndWatchResponse,
+    ]
     """Every message is the complete list; the stream stays open for as long as the devices may be used."""
-    GetPreferredAllocation: _grpc.UnaryUnaryMultiCallable[_deviceplugin_v1beta1_pb2.PreferredAllocationRequest, _deviceplugin_v1beta1_pb2.PreferredAllocationResponse]
+
+    GetPreferredAllocation: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.PreferredAllocationRequest,
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.PreferredAllocationResponse,
+    ]
     """Which of the available devices the plugin would rather see allocated together. Advice, not a decision."""
-    Allocate: _grpc.UnaryUnaryMultiCallable[_deviceplugin_v1beta1_pb2.AllocateRequest, _deviceplugin_v1beta1_pb2.AllocateResponse]
+
+    Allocate: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.AllocateRequest,
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.AllocateResponse,
+    ]
     """What a container needs in order to use these devices."""
-    PreStartContainer: _grpc.UnaryUnaryMultiCallable[_deviceplugin_v1beta1_pb2.PreStartContainerRequest, _deviceplugin_v1beta1_pb2.PreStartContainerResponse]
+
+    PreStartContainer: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.PreStartContainerRequest,
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.PreStartContainerResponse,
+    ]
     """Called before each start of a container if the options ask for it."""
 
-@_typing.type_check_only
-class DevicePluginAsyncStub(DevicePluginStub):
+class DevicePluginAsyncStub:
     """Served by each plugin at its own socket."""
 
-    def __init__(self, channel: _aio.Channel) -> None: ...
-    GetDevicePluginOptions: _aio.UnaryUnaryMultiCallable[_deviceplugin_v1beta1_pb2.Empty, _deviceplugin_v1beta1_pb2.DevicePluginOptions]  # type: ignore[assignment]
+    GetDevicePluginOptions: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.Empty,
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.DevicePluginOptions,
+    ]
     """What the plugin wants to be asked beyond ListAndWatch and Allocate."""
-    ListAndWatch: _aio.UnaryStreamMultiCallable[_deviceplugin_v1beta1_pb2.Empty, _deviceplugin_v1beta1_pb2.ListAndWatchResponse]  # type: ignore[assignment]
+
+    ListAndWatch: grpc.aio.UnaryStreamMultiCallable[
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.Empty,
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.ListAndWatchResponse,
+    ]
     """Every message is the complete list; the stream stays open for as long as the devices may be used."""
-    GetPreferredAllocation: _aio.UnaryUnaryMultiCallable[_deviceplugin_v1beta1_pb2.PreferredAllocationRequest, _deviceplugin_v1beta1_pb2.PreferredAllocationResponse]  # type: ignore[assignment]
+
+    GetPreferredAllocation: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.PreferredAllocationRequest,
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.PreferredAllocationResponse,
+    ]
     """Which of the available devices the plugin would rather see allocated together. Advice, not a decision."""
-    Allocate: _aio.UnaryUnaryMultiCallable[_deviceplugin_v1beta1_pb2.AllocateRequest, _deviceplugin_v1beta1_pb2.AllocateResponse]  # type: ignore[assignment]
+
+    Allocate: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.AllocateRequest,
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.AllocateResponse,
+    ]
     """What a container needs in order to use these devices."""
-    PreStartContainer: _aio.UnaryUnaryMultiCallable[_deviceplugin_v1beta1_pb2.PreStartContainerRequest, _deviceplugin_v1beta1_pb2.PreStartContainerResponse]  # type: ignore[assignment]
+
+    PreStartContainer: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.PreStartContainerRequest,
+        numaproof.harness.api.deviceplugin_v1beta1_pb2.PreStartContainerResponse,
+    ]
     """Called before each start of a container if the options ask for it."""
 
-class DevicePluginServicer(metaclass=_abc_1.ABCMeta):
+class DevicePluginServicer(metaclass=abc.ABCMeta):
     """Served by each plugin at its own socket."""
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def GetDevicePluginOptions(
         self,
-        request: _deviceplugin_v1beta1_pb2.Empty,
+        request: numaproof.harness.api.deviceplugin_v1beta1_pb2.Empty,
         context: _ServicerContext,
-    ) -> _typing.Union[_deviceplugin_v1beta1_pb2.DevicePluginOptions, _abc.Awaitable[_deviceplugin_v1beta1_pb2.DevicePluginOptions]]:
+    ) -> typing.Union[numaproof.harness.api.deviceplugin_v1beta1_pb2.DevicePluginOptions, collections.abc.Awaitable[numaproof.harness.api.deviceplugin_v1beta1_pb2.DevicePluginOptions]]:
         """What the plugin wants to be asked beyond ListAndWatch and Allocate."""
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def ListAndWatch(
         self,
-        request: _deviceplugin_v1beta1_pb2.Empty,
+        request: numaproof.harness.api.deviceplugin_v1beta1_pb2.Empty,
         context: _ServicerContext,
-    ) -> _typing.Union[_abc.Iterator[_deviceplugin_v1beta1_pb2.ListAndWatchResponse], _abc.AsyncIterator[_deviceplugin_v1beta1_pb2.ListAndWatchResponse]]:
+    ) -> typing.Union[collections.abc.Iterator[numaproof.harness.api.deviceplugin_v1beta1_pb2.ListAndWatchResponse], collections.abc.AsyncIterator[numaproof.harness.api.deviceplugin_v1beta1_pb2.ListAndWatchResponse]]:
         """Every message is the complete list; the stream stays open for as long as the devices may be used."""
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def GetPreferredAllocation(
         self,
-        request: _deviceplugin_v1beta1_pb2.PreferredAllocationRequest,
+        request: numaproof.harness.api.deviceplugin_v1beta1_pb2.PreferredAllocationRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_deviceplugin_v1beta1_pb2.PreferredAllocationResponse, _abc.Awaitable[_deviceplugin_v1beta1_pb2.PreferredAllocationResponse]]:
+    ) -> typing.Union[numaproof.harness.api.deviceplugin_v1beta1_pb2.PreferredAllocationResponse, collections.abc.Awaitable[numaproof.harness.api.deviceplugin_v1beta1_pb2.PreferredAllocationResponse]]:
         """Which of the available devices the plugin would rather see allocated together. Advice, not a decision."""
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def Allocate(
         self,
-        request: _deviceplugin_v1beta1_pb2.AllocateRequest,
+        request: numaproof.harness.api.deviceplugin_v1beta1_pb2.AllocateRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_deviceplugin_v1beta1_pb2.AllocateResponse, _abc.Awaitable[_deviceplugin_v1beta1_pb2.AllocateResponse]]:
+    ) -> typing.Union[numaproof.harness.api.deviceplugin_v1beta1_pb2.AllocateResponse, collections.abc.Awaitable[numaproof.harness.api.deviceplugin_v1beta1_pb2.AllocateResponse]]:
         """What a container needs in order to use these devices."""
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def PreStartContainer(
         self,
-        request: _deviceplugin_v1beta1_pb2.PreStartContainerRequest,
+        request: numaproof.harness.api.deviceplugin_v1beta1_pb2.PreStartContainerRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_deviceplugin_v1beta1_pb2.PreStartContainerResponse, _abc.Awaitable[_deviceplugin_v1beta1_pb2.PreStartContainerResponse]]:
+    ) -> typing.Union[numaproof.harness.api.deviceplugin_v1beta1_pb2.PreStartContainerResponse, collections.abc.Awaitable[numaproof.harness.api.deviceplugin_v1beta1_pb2.PreStartContainerResponse]]:
         """Called before each start of a container if the options ask for it."""
 
-def add_DevicePluginServicer_to_server(servicer: DevicePluginServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
+def add_DevicePluginServicer_to_server(servicer: DevicePluginServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -3,29 +3,29 @@
 isort:skip_file
 Interfaces of numaproof itself: the drafts of the design documents, and the reference node's control service."""
 
-from collections import abc as _abc
-from google.protobuf import descriptor as _descriptor
-from google.protobuf import message as _message
-from google.protobuf.internal import containers as _containers
-from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
-from harness.api import deviceplugin_v1beta1_pb2 as _deviceplugin_v1beta1_pb2
-import builtins as _builtins
+import builtins
+import collections.abc
+import google.protobuf.descriptor
+import google.protobuf.internal.containers
+import google.protobuf.internal.enum_type_wrapper
+import google.protobuf.message
+import numaproof.harness.api.deviceplugin_v1beta1_pb2
 import sys
-import typing as _typing
+import typing
 
-if sys.version_info >= (3, 11):
-    from typing import TypeAlias as _TypeAlias, Never as _Never
+if sys.version_info >= (3, 10):
+    import typing as typing_extensions
 else:
-    from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
+    import typing_extensions
 
-DESCRIPTOR: _descriptor.FileDescriptor
+DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
 class _EventKind:
-    ValueType = _typing.NewType("ValueType", _builtins.int)
-    V: _TypeAlias = ValueType  # noqa: Y015
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
 
-class _EventKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_EventKind.ValueType], _builtins.type):
-    DESCRIPTOR: _descriptor.EnumDescriptor
+class _EventKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_EventKind.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
     EVENT_KIND_UNSPECIFIED: _EventKind.ValueType  # 0
     REGISTERED: _EventKind.ValueType  # 1
     """A plugin registered."""
@@ -53,917 +53,795 @@ PLUGIN_GONE: EventKind.ValueType  # 4
 ADMITTED: EventKind.ValueType  # 5
 REJECTED: EventKind.ValueType  # 6
 REMOVED: EventKind.ValueType  # 7
-Global___EventKind: _TypeAlias = EventKind  # noqa: Y015
+global___EventKind = EventKind
 
-@_typing.final
-class PreferredAllocationsOptionsRequest(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class PreferredAllocationsOptionsRequest(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     def __init__(
         self,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___PreferredAllocationsOptionsRequest: _TypeAlias = PreferredAllocationsOptionsRequest  # noqa: Y015
+global___PreferredAllocationsOptionsRequest = PreferredAllocationsOptionsRequest
 
-@_typing.final
-class PreferredAllocationsOptions(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class PreferredAllocationsOptions(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    GET_PREFERRED_ALLOCATIONS_AVAILABLE_FIELD_NUMBER: _builtins.int
-    COSTS_AVAILABLE_FIELD_NUMBER: _builtins.int
-    get_preferred_allocations_available: _builtins.bool
+    GET_PREFERRED_ALLOCATIONS_AVAILABLE_FIELD_NUMBER: builtins.int
+    COSTS_AVAILABLE_FIELD_NUMBER: builtins.int
+    get_preferred_allocations_available: builtins.bool
     """preferred_allocations are answered, and decide which hints are preferred."""
-    costs_available: _builtins.bool
+    costs_available: builtins.bool
     """preferred_allocations_for_domain are answered with costs."""
     def __init__(
         self,
         *,
-        get_preferred_allocations_available: _builtins.bool = ...,
-        costs_available: _builtins.bool = ...,
+        get_preferred_allocations_available: builtins.bool = ...,
+        costs_available: builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["costs_available", b"costs_available", "get_preferred_allocations_available", b"get_preferred_allocations_available"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["costs_available", b"costs_available", "get_preferred_allocations_available", b"get_preferred_allocations_available"]) -> None: ...
 
-Global___PreferredAllocationsOptions: _TypeAlias = PreferredAllocationsOptions  # noqa: Y015
+global___PreferredAllocationsOptions = PreferredAllocationsOptions
 
-@_typing.final
-class PreferredAllocationsRequest(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class PreferredAllocationsRequest(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    AVAILABLE_DEVICEIDS_FIELD_NUMBER: _builtins.int
-    MUST_INCLUDE_DEVICEIDS_FIELD_NUMBER: _builtins.int
-    SIZE_FIELD_NUMBER: _builtins.int
-    size: _builtins.int
+    AVAILABLE_DEVICEIDS_FIELD_NUMBER: builtins.int
+    MUST_INCLUDE_DEVICEIDS_FIELD_NUMBER: builtins.int
+    SIZE_FIELD_NUMBER: builtins.int
+    size: builtins.int
     """How many devices each answer holds, those of must_include included."""
-    @_builtins.property
-    def available_deviceIDs(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
-    @_builtins.property
-    def must_include_deviceIDs(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+    @property
+    def available_deviceIDs(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
+    @property
+    def must_include_deviceIDs(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Devices that every answer must hold (inherited from an init container)."""
 
     def __init__(
         self,
         *,
-        available_deviceIDs: _abc.Iterable[_builtins.str] | None = ...,
-        must_include_deviceIDs: _abc.Iterable[_builtins.str] | None = ...,
-        size: _builtins.int = ...,
+        available_deviceIDs: collections.abc.Iterable[builtins.str] | None = ...,
+        must_include_deviceIDs: collections.abc.Iterable[builtins.str] | None = ...,
+        size: builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["available_deviceIDs", b"available_deviceIDs", "must_include_deviceIDs", b"must_include_deviceIDs", "size", b"size"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["available_deviceIDs", b"available_deviceIDs", "must_include_deviceIDs", b"must_include_deviceIDs", "size", b"size"]) -> None: ...
 
-Global___PreferredAllocationsRequest: _TypeAlias = PreferredAllocationsRequest  # noqa: Y015
+global___PreferredAllocationsRequest = PreferredAllocationsRequest
 
-@_typing.final
-class PreferredAllocationsResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class PreferredAllocationsResponse(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    PREFERRED_ALLOCATIONS_FIELD_NUMBER: _builtins.int
-    PREFERRED_ALLOCATIONS_FOR_DOMAIN_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def preferred_allocations(self) -> _containers.RepeatedCompositeFieldContainer[_deviceplugin_v1beta1_pb2.ContainerAllocateRequest]: ...
-    @_builtins.property
-    def preferred_allocations_for_domain(self) -> _containers.RepeatedCompositeFieldContainer[Global___PreferredAllocationsForDomain]:
+    PREFERRED_ALLOCATIONS_FIELD_NUMBER: builtins.int
+    PREFERRED_ALLOCATIONS_FOR_DOMAIN_FIELD_NUMBER: builtins.int
+    @property
+    def preferred_allocations(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[numaproof.harness.api.deviceplugin_v1beta1_pb2.ContainerAllocateRequest]: ...
+    @property
+    def preferred_allocations_for_domain(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___PreferredAllocationsForDomain]:
         """The extension for cost-based selection. Its draft gave it the number 1, which the plural draft had taken."""
 
     def __init__(
         self,
         *,
-        preferred_allocations: _abc.Iterable[_deviceplugin_v1beta1_pb2.ContainerAllocateRequest] | None = ...,
-        preferred_allocations_for_domain: _abc.Iterable[Global___PreferredAllocationsForDomain] | None = ...,
+        preferred_allocations: collections.abc.Iterable[numaproof.harness.api.deviceplugin_v1beta1_pb2.ContainerAllocateRequest] | None = ...,
+        preferred_allocations_for_domain: collections.abc.Iterable[global___PreferredAllocationsForDomain] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["preferred_allocations", b"preferred_allocations", "preferred_allocations_for_domain", b"preferred_allocations_for_domain"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["preferred_allocations", b"preferred_allocations", "preferred_allocations_for_domain", b"preferred_allocations_for_domain"]) -> None: ...
 
-Global___PreferredAllocationsResponse: _TypeAlias = PreferredAllocationsResponse  # noqa: Y015
+global___PreferredAllocationsResponse = PreferredAllocationsResponse
 
-@_typing.final
-class PreferredAllocationsForDomain(_message.Message):
+@typing.final
+class PreferredAllocationsForDomain(google.protobuf.message.Message):
     """What it costs to use devices of this plugin together with instances of a domain."""
 
-    DESCRIPTOR: _descriptor.Descriptor
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    PREFERRED_ALLOCATIONS_FIELD_NUMBER: _builtins.int
-    RESOURCE_DOMAIN_FIELD_NUMBER: _builtins.int
-    COST_FIELD_NUMBER: _builtins.int
-    FROM_DEVICEIDS_FIELD_NUMBER: _builtins.int
-    resource_domain: _builtins.str
+    PREFERRED_ALLOCATIONS_FIELD_NUMBER: builtins.int
+    RESOURCE_DOMAIN_FIELD_NUMBER: builtins.int
+    COST_FIELD_NUMBER: builtins.int
+    FROM_DEVICEIDS_FIELD_NUMBER: builtins.int
+    resource_domain: builtins.str
     """"cpu", "memory" or a resource's name; empty: the plugin's own resource."""
-    cost: _builtins.int
+    cost: builtins.int
     """A distance of any scale: only comparisons within one plugin count. Cheaper is nearer."""
-    @_builtins.property
-    def preferred_allocations(self) -> _deviceplugin_v1beta1_pb2.ContainerAllocateRequest:
+    @property
+    def preferred_allocations(self) -> numaproof.harness.api.deviceplugin_v1beta1_pb2.ContainerAllocateRequest:
         """Instances of the domain: devices of another plugin, CPUs ("cpu7"), memory nodes ("node1"), or, in the plugin's own
         domain, devices that are to be allocated together.
         """
 
-    @_builtins.property
-    def from_deviceIDs(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+    @property
+    def from_deviceIDs(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Devices of this plugin at which the cost starts; empty: every available device. Not used in the own domain."""
 
     def __init__(
         self,
         *,
-        preferred_allocations: _deviceplugin_v1beta1_pb2.ContainerAllocateRequest | None = ...,
-        resource_domain: _builtins.str = ...,
-        cost: _builtins.int = ...,
-        from_deviceIDs: _abc.Iterable[_builtins.str] | None = ...,
+        preferred_allocations: numaproof.harness.api.deviceplugin_v1beta1_pb2.ContainerAllocateRequest | None = ...,
+        resource_domain: builtins.str = ...,
+        cost: builtins.int = ...,
+        from_deviceIDs: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["preferred_allocations", b"preferred_allocations"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cost", b"cost", "from_deviceIDs", b"from_deviceIDs", "preferred_allocations", b"preferred_allocations", "resource_domain", b"resource_domain"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def HasField(self, field_name: typing.Literal["preferred_allocations", b"preferred_allocations"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["cost", b"cost", "from_deviceIDs", b"from_deviceIDs", "preferred_allocations", b"preferred_allocations", "resource_domain", b"resource_domain"]) -> None: ...
 
-Global___PreferredAllocationsForDomain: _TypeAlias = PreferredAllocationsForDomain  # noqa: Y015
+global___PreferredAllocationsForDomain = PreferredAllocationsForDomain
 
-@_typing.final
-class AdmitRequest(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class AdmitRequest(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    MANIFEST_FIELD_NUMBER: _builtins.int
-    manifest: _builtins.str
+    MANIFEST_FIELD_NUMBER: builtins.int
+    manifest: builtins.str
     """A Kubernetes Pod, as YAML or JSON."""
     def __init__(
         self,
         *,
-        manifest: _builtins.str = ...,
+        manifest: builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["manifest", b"manifest"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["manifest", b"manifest"]) -> None: ...
 
-Global___AdmitRequest: _TypeAlias = AdmitRequest  # noqa: Y015
+global___AdmitRequest = AdmitRequest
 
-@_typing.final
-class AdmitResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class AdmitResponse(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    VERDICT_FIELD_NUMBER: _builtins.int
-    POD_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def verdict(self) -> Global___Verdict: ...
-    @_builtins.property
-    def pod(self) -> Global___Pod:
+    VERDICT_FIELD_NUMBER: builtins.int
+    POD_FIELD_NUMBER: builtins.int
+    @property
+    def verdict(self) -> global___Verdict: ...
+    @property
+    def pod(self) -> global___Pod:
         """What the pod was given; without containers if it was not admitted."""
 
     def __init__(
         self,
         *,
-        verdict: Global___Verdict | None = ...,
-        pod: Global___Pod | None = ...,
+        verdict: global___Verdict | None = ...,
+        pod: global___Pod | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "verdict", b"verdict"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "verdict", b"verdict"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def HasField(self, field_name: typing.Literal["pod", b"pod", "verdict", b"verdict"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["pod", b"pod", "verdict", b"verdict"]) -> None: ...
 
-Global___AdmitResponse: _TypeAlias = AdmitResponse  # noqa: Y015
+global___AdmitResponse = AdmitResponse
 
-@_typing.final
-class Verdict(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class Verdict(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    ADMITTED_FIELD_NUMBER: _builtins.int
-    REASON_FIELD_NUMBER: _builtins.int
-    MESSAGE_FIELD_NUMBER: _builtins.int
-    admitted: _builtins.bool
-    reason: _builtins.str
+    ADMITTED_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    MESSAGE_FIELD_NUMBER: builtins.int
+    admitted: builtins.bool
+    reason: builtins.str
     """The kubelet's word: "TopologyAffinityError"; empty when admitted."""
-    message: _builtins.str
+    message: builtins.str
     """The kubelet's sentence; empty when admitted."""
     def __init__(
         self,
         *,
-        admitted: _builtins.bool = ...,
-        reason: _builtins.str = ...,
-        message: _builtins.str = ...,
+        admitted: builtins.bool = ...,
+        reason: builtins.str = ...,
+        message: builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["admitted", b"admitted", "message", b"message", "reason", b"reason"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["admitted", b"admitted", "message", b"message", "reason", b"reason"]) -> None: ...
 
-Global___Verdict: _TypeAlias = Verdict  # noqa: Y015
+global___Verdict = Verdict
 
-@_typing.final
-class Pod(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class Pod(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    UID_FIELD_NUMBER: _builtins.int
-    NAMESPACE_FIELD_NUMBER: _builtins.int
-    NAME_FIELD_NUMBER: _builtins.int
-    QOS_CLASS_FIELD_NUMBER: _builtins.int
-    CONTAINERS_FIELD_NUMBER: _builtins.int
-    uid: _builtins.str
-    namespace: _builtins.str
-    name: _builtins.str
-    qos_class: _builtins.str
+    UID_FIELD_NUMBER: builtins.int
+    NAMESPACE_FIELD_NUMBER: builtins.int
+    NAME_FIELD_NUMBER: builtins.int
+    QOS_CLASS_FIELD_NUMBER: builtins.int
+    CONTAINERS_FIELD_NUMBER: builtins.int
+    uid: builtins.str
+    namespace: builtins.str
+    name: builtins.str
+    qos_class: builtins.str
     """"Guaranteed", "Burstable" or "BestEffort"."""
-    @_builtins.property
-    def containers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Container]:
+    @property
+    def containers(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Container]:
         """In the order of admission: init containers first."""
 
     def __init__(
         self,
         *,
-        uid: _builtins.str = ...,
-        namespace: _builtins.str = ...,
-        name: _builtins.str = ...,
-        qos_class: _builtins.str = ...,
-        containers: _abc.Iterable[Global___Container] | None = ...,
+        uid: builtins.str = ...,
+        namespace: builtins.str = ...,
+        name: builtins.str = ...,
+        qos_class: builtins.str = ...,
+        containers: collections.abc.Iterable[global___Container] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["containers", b"containers", "name", b"name", "namespace", b"namespace", "qos_class", b"qos_class", "uid", b"uid"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["containers", b"containers", "name", b"name", "namespace", b"namespace", "qos_class", b"qos_class", "uid", b"uid"]) -> None: ...
 
-Global___Pod: _TypeAlias = Pod  # noqa: Y015
+global___Pod = Pod
 
-@_typing.final
-class Container(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class Container(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    NAME_FIELD_NUMBER: _builtins.int
-    INIT_FIELD_NUMBER: _builtins.int
-    RESTARTABLE_FIELD_NUMBER: _builtins.int
-    AFFINITY_FIELD_NUMBER: _builtins.int
-    CPUS_FIELD_NUMBER: _builtins.int
-    MEMORY_FIELD_NUMBER: _builtins.int
-    DEVICES_FIELD_NUMBER: _builtins.int
-    RESPONSE_FIELD_NUMBER: _builtins.int
-    name: _builtins.str
-    init: _builtins.bool
-    restartable: _builtins.bool
+    NAME_FIELD_NUMBER: builtins.int
+    INIT_FIELD_NUMBER: builtins.int
+    RESTARTABLE_FIELD_NUMBER: builtins.int
+    AFFINITY_FIELD_NUMBER: builtins.int
+    CPUS_FIELD_NUMBER: builtins.int
+    MEMORY_FIELD_NUMBER: builtins.int
+    DEVICES_FIELD_NUMBER: builtins.int
+    RESPONSE_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    init: builtins.bool
+    restartable: builtins.bool
     """An init container that keeps running (a sidecar)."""
-    @_builtins.property
-    def affinity(self) -> Global___Hint:
+    @property
+    def affinity(self) -> global___Hint:
         """What the Topology Manager decided."""
 
-    @_builtins.property
-    def cpus(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+    @property
+    def cpus(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """Exclusive CPUs; empty: the container runs on the shared pool."""
 
-    @_builtins.property
-    def memory(self) -> _containers.RepeatedCompositeFieldContainer[Global___MemoryBlock]: ...
-    @_builtins.property
-    def devices(self) -> _containers.RepeatedCompositeFieldContainer[Global___ResourceDevices]: ...
-    @_builtins.property
-    def response(self) -> _deviceplugin_v1beta1_pb2.ContainerAllocateResponse:
+    @property
+    def memory(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MemoryBlock]: ...
+    @property
+    def devices(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ResourceDevices]: ...
+    @property
+    def response(self) -> numaproof.harness.api.deviceplugin_v1beta1_pb2.ContainerAllocateResponse:
         """What all plugins together want the container to be given."""
 
     def __init__(
         self,
         *,
-        name: _builtins.str = ...,
-        init: _builtins.bool = ...,
-        restartable: _builtins.bool = ...,
-        affinity: Global___Hint | None = ...,
-        cpus: _abc.Iterable[_builtins.int] | None = ...,
-        memory: _abc.Iterable[Global___MemoryBlock] | None = ...,
-        devices: _abc.Iterable[Global___ResourceDevices] | None = ...,
-        response: _deviceplugin_v1beta1_pb2.ContainerAllocateResponse | None = ...,
+        name: builtins.str = ...,
+        init: builtins.bool = ...,
+        restartable: builtins.bool = ...,
+        affinity: global___Hint | None = ...,
+        cpus: collections.abc.Iterable[builtins.int] | None = ...,
+        memory: collections.abc.Iterable[global___MemoryBlock] | None = ...,
+        devices: collections.abc.Iterable[global___ResourceDevices] | None = ...,
+        response: numaproof.harness.api.deviceplugin_v1beta1_pb2.ContainerAllocateResponse | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["affinity", b"affinity", "response", b"response"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["affinity", b"affinity", "cpus", b"cpus", "devices", b"devices", "init", b"init", "memory", b"memory", "name", b"name", "response", b"response", "restartable", b"restartable"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def HasField(self, field_name: typing.Literal["affinity", b"affinity", "response", b"response"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["affinity", b"affinity", "cpus", b"cpus", "devices", b"devices", "init", b"init", "memory", b"memory", "name", b"name", "response", b"response", "restartable", b"restartable"]) -> None: ...
 
-Global___Container: _TypeAlias = Container  # noqa: Y015
+global___Container = Container
 
-@_typing.final
-class NodeSet(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class NodeSet(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    NODES_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
+    NODES_FIELD_NUMBER: builtins.int
+    @property
+    def nodes(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]: ...
     def __init__(
         self,
         *,
-        nodes: _abc.Iterable[_builtins.int] | None = ...,
+        nodes: collections.abc.Iterable[builtins.int] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["nodes", b"nodes"]) -> None: ...
 
-Global___NodeSet: _TypeAlias = NodeSet  # noqa: Y015
+global___NodeSet = NodeSet
 
-@_typing.final
-class Hint(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class Hint(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    AFFINITY_FIELD_NUMBER: _builtins.int
-    PREFERRED_FIELD_NUMBER: _builtins.int
-    preferred: _builtins.bool
-    @_builtins.property
-    def affinity(self) -> Global___NodeSet:
+    AFFINITY_FIELD_NUMBER: builtins.int
+    PREFERRED_FIELD_NUMBER: builtins.int
+    preferred: builtins.bool
+    @property
+    def affinity(self) -> global___NodeSet:
         """Absent: any node will do."""
 
     def __init__(
         self,
         *,
-        affinity: Global___NodeSet | None = ...,
-        preferred: _builtins.bool = ...,
+        affinity: global___NodeSet | None = ...,
+        preferred: builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["affinity", b"affinity"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["affinity", b"affinity", "preferred", b"preferred"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def HasField(self, field_name: typing.Literal["affinity", b"affinity"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["affinity", b"affinity", "preferred", b"preferred"]) -> None: ...
 
-Global___Hint: _TypeAlias = Hint  # noqa: Y015
+global___Hint = Hint
 
-@_typing.final
-class MemoryBlock(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class MemoryBlock(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    RESOURCE_FIELD_NUMBER: _builtins.int
-    SIZE_FIELD_NUMBER: _builtins.int
-    NODES_FIELD_NUMBER: _builtins.int
-    resource: _builtins.str
+    RESOURCE_FIELD_NUMBER: builtins.int
+    SIZE_FIELD_NUMBER: builtins.int
+    NODES_FIELD_NUMBER: builtins.int
+    resource: builtins.str
     """"memory" or "hugepages-1Gi"."""
-    size: _builtins.int
+    size: builtins.int
     """Bytes."""
-    @_builtins.property
-    def nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+    @property
+    def nodes(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """The NUMA nodes that hold it together."""
 
     def __init__(
         self,
         *,
-        resource: _builtins.str = ...,
-        size: _builtins.int = ...,
-        nodes: _abc.Iterable[_builtins.int] | None = ...,
+        resource: builtins.str = ...,
+        size: builtins.int = ...,
+        nodes: collections.abc.Iterable[builtins.int] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "resource", b"resource", "size", b"size"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["nodes", b"nodes", "resource", b"resource", "size", b"size"]) -> None: ...
 
-Global___MemoryBlock: _TypeAlias = MemoryBlock  # noqa: Y015
+global___MemoryBlock = MemoryBlock
 
-@_typing.final
-class ResourceDevices(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class ResourceDevices(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    RESOURCE_FIELD_NUMBER: _builtins.int
-    DEVICES_FIELD_NUMBER: _builtins.int
-    resource: _builtins.str
-    @_builtins.property
-    def devices(self) -> _containers.RepeatedCompositeFieldContainer[Global___Device]: ...
+    RESOURCE_FIELD_NUMBER: builtins.int
+    DEVICES_FIELD_NUMBER: builtins.int
+    resource: builtins.str
+    @property
+    def devices(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Device]: ...
     def __init__(
         self,
         *,
-        resource: _builtins.str = ...,
-        devices: _abc.Iterable[Global___Device] | None = ...,
+        resource: builtins.str = ...,
+        devices: collections.abc.Iterable[global___Device] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["devices", b"devices", "resource", b"resource"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["devices", b"devices", "resource", b"resource"]) -> None: ...
 
-Global___ResourceDevices: _TypeAlias = ResourceDevices  # noqa: Y015
+global___ResourceDevices = ResourceDevices
 
-@_typing.final
-class Device(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class Device(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    ID_FIELD_NUMBER: _builtins.int
-    HEALTHY_FIELD_NUMBER: _builtins.int
-    TOPOLOGY_FIELD_NUMBER: _builtins.int
-    id: _builtins.str
-    healthy: _builtins.bool
-    @_builtins.property
-    def topology(self) -> Global___NodeSet:
+    ID_FIELD_NUMBER: builtins.int
+    HEALTHY_FIELD_NUMBER: builtins.int
+    TOPOLOGY_FIELD_NUMBER: builtins.int
+    id: builtins.str
+    healthy: builtins.bool
+    @property
+    def topology(self) -> global___NodeSet:
         """Absent: the plugin gave no topology."""
 
     def __init__(
         self,
         *,
-        id: _builtins.str = ...,
-        healthy: _builtins.bool = ...,
-        topology: Global___NodeSet | None = ...,
+        id: builtins.str = ...,
+        healthy: builtins.bool = ...,
+        topology: global___NodeSet | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["topology", b"topology"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["healthy", b"healthy", "id", b"id", "topology", b"topology"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def HasField(self, field_name: typing.Literal["topology", b"topology"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["healthy", b"healthy", "id", b"id", "topology", b"topology"]) -> None: ...
 
-Global___Device: _TypeAlias = Device  # noqa: Y015
+global___Device = Device
 
-@_typing.final
-class RemoveRequest(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class RemoveRequest(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    POD_FIELD_NUMBER: _builtins.int
-    pod: _builtins.str
+    POD_FIELD_NUMBER: builtins.int
+    pod: builtins.str
     """A uid, or "namespace/name"."""
     def __init__(
         self,
         *,
-        pod: _builtins.str = ...,
+        pod: builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["pod", b"pod"]) -> None: ...
 
-Global___RemoveRequest: _TypeAlias = RemoveRequest  # noqa: Y015
+global___RemoveRequest = RemoveRequest
 
-@_typing.final
-class RemoveResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class RemoveResponse(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    UID_FIELD_NUMBER: _builtins.int
-    uid: _builtins.str
+    UID_FIELD_NUMBER: builtins.int
+    uid: builtins.str
     def __init__(
         self,
         *,
-        uid: _builtins.str = ...,
+        uid: builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["uid", b"uid"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["uid", b"uid"]) -> None: ...
 
-Global___RemoveResponse: _TypeAlias = RemoveResponse  # noqa: Y015
+global___RemoveResponse = RemoveResponse
 
-@_typing.final
-class ExplainRequest(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class ExplainRequest(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    MANIFEST_FIELD_NUMBER: _builtins.int
-    manifest: _builtins.str
+    MANIFEST_FIELD_NUMBER: builtins.int
+    manifest: builtins.str
     """A Kubernetes Pod, as YAML or JSON; it need not be known to the node."""
     def __init__(
         self,
         *,
-        manifest: _builtins.str = ...,
+        manifest: builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["manifest", b"manifest"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["manifest", b"manifest"]) -> None: ...
 
-Global___ExplainRequest: _TypeAlias = ExplainRequest  # noqa: Y015
+global___ExplainRequest = ExplainRequest
 
-@_typing.final
-class ExplainResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class ExplainResponse(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    VERDICT_FIELD_NUMBER: _builtins.int
-    POLICY_FIELD_NUMBER: _builtins.int
-    SCOPE_FIELD_NUMBER: _builtins.int
-    DECISIONS_FIELD_NUMBER: _builtins.int
-    POD_FIELD_NUMBER: _builtins.int
-    policy: _builtins.str
-    scope: _builtins.str
+    VERDICT_FIELD_NUMBER: builtins.int
+    POLICY_FIELD_NUMBER: builtins.int
+    SCOPE_FIELD_NUMBER: builtins.int
+    DECISIONS_FIELD_NUMBER: builtins.int
+    POD_FIELD_NUMBER: builtins.int
+    policy: builtins.str
+    scope: builtins.str
     """"container" or "pod"."""
-    @_builtins.property
-    def verdict(self) -> Global___Verdict: ...
-    @_builtins.property
-    def decisions(self) -> _containers.RepeatedCompositeFieldContainer[Global___Decision]:
+    @property
+    def verdict(self) -> global___Verdict: ...
+    @property
+    def decisions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Decision]:
         """One for each container, or a single one for a whole pod."""
 
-    @_builtins.property
-    def pod(self) -> Global___Pod:
+    @property
+    def pod(self) -> global___Pod:
         """What the pod would be given."""
 
     def __init__(
         self,
         *,
-        verdict: Global___Verdict | None = ...,
-        policy: _builtins.str = ...,
-        scope: _builtins.str = ...,
-        decisions: _abc.Iterable[Global___Decision] | None = ...,
-        pod: Global___Pod | None = ...,
+        verdict: global___Verdict | None = ...,
+        policy: builtins.str = ...,
+        scope: builtins.str = ...,
+        decisions: collections.abc.Iterable[global___Decision] | None = ...,
+        pod: global___Pod | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "verdict", b"verdict"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions", "pod", b"pod", "policy", b"policy", "scope", b"scope", "verdict", b"verdict"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def HasField(self, field_name: typing.Literal["pod", b"pod", "verdict", b"verdict"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["decisions", b"decisions", "pod", b"pod", "policy", b"policy", "scope", b"scope", "verdict", b"verdict"]) -> None: ...
 
-Global___ExplainResponse: _TypeAlias = ExplainResponse  # noqa: Y015
+global___ExplainResponse = ExplainResponse
 
-@_typing.final
-class Decision(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class Decision(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    CONTAINER_FIELD_NUMBER: _builtins.int
-    PROVIDERS_FIELD_NUMBER: _builtins.int
-    MERGED_FIELD_NUMBER: _builtins.int
-    ADMITTED_FIELD_NUMBER: _builtins.int
-    container: _builtins.str
+    CONTAINER_FIELD_NUMBER: builtins.int
+    PROVIDERS_FIELD_NUMBER: builtins.int
+    MERGED_FIELD_NUMBER: builtins.int
+    ADMITTED_FIELD_NUMBER: builtins.int
+    container: builtins.str
     """Empty: the pod as a whole."""
-    admitted: _builtins.bool
+    admitted: builtins.bool
     """Whether the policy accepts it."""
-    @_builtins.property
-    def providers(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProviderHints]: ...
-    @_builtins.property
-    def merged(self) -> Global___Hint:
+    @property
+    def providers(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ProviderHints]: ...
+    @property
+    def merged(self) -> global___Hint:
         """The best hint that the providers agree on."""
 
     def __init__(
         self,
         *,
-        container: _builtins.str = ...,
-        providers: _abc.Iterable[Global___ProviderHints] | None = ...,
-        merged: Global___Hint | None = ...,
-        admitted: _builtins.bool = ...,
+        container: builtins.str = ...,
+        providers: collections.abc.Iterable[global___ProviderHints] | None = ...,
+        merged: global___Hint | None = ...,
+        admitted: builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["merged", b"merged"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["admitted", b"admitted", "container", b"container", "merged", b"merged", "providers", b"providers"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def HasField(self, field_name: typing.Literal["merged", b"merged"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["admitted", b"admitted", "container", b"container", "merged", b"merged", "providers", b"providers"]) -> None: ...
 
-Global___Decision: _TypeAlias = Decision  # noqa: Y015
+global___Decision = Decision
 
-@_typing.final
-class ProviderHints(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class ProviderHints(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    PROVIDER_FIELD_NUMBER: _builtins.int
-    RESOURCES_FIELD_NUMBER: _builtins.int
-    provider: _builtins.str
+    PROVIDER_FIELD_NUMBER: builtins.int
+    RESOURCES_FIELD_NUMBER: builtins.int
+    provider: builtins.str
     """"cpu", "memory" or "devices"."""
-    @_builtins.property
-    def resources(self) -> _containers.RepeatedCompositeFieldContainer[Global___ResourceHints]:
+    @property
+    def resources(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ResourceHints]:
         """Empty: the provider has no opinion."""
 
     def __init__(
         self,
         *,
-        provider: _builtins.str = ...,
-        resources: _abc.Iterable[Global___ResourceHints] | None = ...,
+        provider: builtins.str = ...,
+        resources: collections.abc.Iterable[global___ResourceHints] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["provider", b"provider", "resources", b"resources"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["provider", b"provider", "resources", b"resources"]) -> None: ...
 
-Global___ProviderHints: _TypeAlias = ProviderHints  # noqa: Y015
+global___ProviderHints = ProviderHints
 
-@_typing.final
-class ResourceHints(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class ResourceHints(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    RESOURCE_FIELD_NUMBER: _builtins.int
-    NO_PREFERENCE_FIELD_NUMBER: _builtins.int
-    HINTS_FIELD_NUMBER: _builtins.int
-    resource: _builtins.str
-    no_preference: _builtins.bool
+    RESOURCE_FIELD_NUMBER: builtins.int
+    NO_PREFERENCE_FIELD_NUMBER: builtins.int
+    HINTS_FIELD_NUMBER: builtins.int
+    resource: builtins.str
+    no_preference: builtins.bool
     """Every node will do; otherwise no hint at all means that the request cannot be met."""
-    @_builtins.property
-    def hints(self) -> _containers.RepeatedCompositeFieldContainer[Global___Hint]: ...
+    @property
+    def hints(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Hint]: ...
     def __init__(
         self,
         *,
-        resource: _builtins.str = ...,
-        no_preference: _builtins.bool = ...,
-        hints: _abc.Iterable[Global___Hint] | None = ...,
+        resource: builtins.str = ...,
+        no_preference: builtins.bool = ...,
+        hints: collections.abc.Iterable[global___Hint] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["hints", b"hints", "no_preference", b"no_preference", "resource", b"resource"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["hints", b"hints", "no_preference", b"no_preference", "resource", b"resource"]) -> None: ...
 
-Global___ResourceHints: _TypeAlias = ResourceHints  # noqa: Y015
+global___ResourceHints = ResourceHints
 
-@_typing.final
-class StateRequest(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class StateRequest(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     def __init__(
         self,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___StateRequest: _TypeAlias = StateRequest  # noqa: Y015
+global___StateRequest = StateRequest
 
-@_typing.final
-class StateResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class StateResponse(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    PODS_FIELD_NUMBER: _builtins.int
-    SHARED_CPUS_FIELD_NUMBER: _builtins.int
-    RESERVED_CPUS_FIELD_NUMBER: _builtins.int
-    FREE_CPUS_FIELD_NUMBER: _builtins.int
-    MEMORY_FIELD_NUMBER: _builtins.int
-    PLUGINS_FIELD_NUMBER: _builtins.int
-    LAST_EVENT_FIELD_NUMBER: _builtins.int
-    last_event: _builtins.int
+    PODS_FIELD_NUMBER: builtins.int
+    SHARED_CPUS_FIELD_NUMBER: builtins.int
+    RESERVED_CPUS_FIELD_NUMBER: builtins.int
+    FREE_CPUS_FIELD_NUMBER: builtins.int
+    MEMORY_FIELD_NUMBER: builtins.int
+    PLUGINS_FIELD_NUMBER: builtins.int
+    LAST_EVENT_FIELD_NUMBER: builtins.int
+    last_event: builtins.int
     """The newest event that this answer takes into account."""
-    @_builtins.property
-    def pods(self) -> _containers.RepeatedCompositeFieldContainer[Global___Pod]: ...
-    @_builtins.property
-    def shared_cpus(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+    @property
+    def pods(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Pod]: ...
+    @property
+    def shared_cpus(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """CPUs that containers without exclusive ones run on."""
 
-    @_builtins.property
-    def reserved_cpus(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
-    @_builtins.property
-    def free_cpus(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+    @property
+    def reserved_cpus(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]: ...
+    @property
+    def free_cpus(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """CPUs that can still be given away exclusively."""
 
-    @_builtins.property
-    def memory(self) -> _containers.RepeatedCompositeFieldContainer[Global___NodeMemory]: ...
-    @_builtins.property
-    def plugins(self) -> _containers.RepeatedCompositeFieldContainer[Global___Plugin]: ...
+    @property
+    def memory(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___NodeMemory]: ...
+    @property
+    def plugins(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Plugin]: ...
     def __init__(
         self,
         *,
-        pods: _abc.Iterable[Global___Pod] | None = ...,
-        shared_cpus: _abc.Iterable[_builtins.int] | None = ...,
-        reserved_cpus: _abc.Iterable[_builtins.int] | None = ...,
-        free_cpus: _abc.Iterable[_builtins.int] | None = ...,
-        memory: _abc.Iterable[Global___NodeMemory] | None = ...,
-        plugins: _abc.Iterable[Global___Plugin] | None = ...,
-        last_event: _builtins.int = ...,
+        pods: collections.abc.Iterable[global___Pod] | None = ...,
+        shared_cpus: collections.abc.Iterable[builtins.int] | None = ...,
+        reserved_cpus: collections.abc.Iterable[builtins.int] | None = ...,
+        free_cpus: collections.abc.Iterable[builtins.int] | None = ...,
+        memory: collections.abc.Iterable[global___NodeMemory] | None = ...,
+        plugins: collections.abc.Iterable[global___Plugin] | None = ...,
+        last_event: builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["free_cpus", b"free_cpus", "last_event", b"last_event", "memory", b"memory", "plugins", b"plugins", "pods", b"pods", "reserved_cpus", b"reserved_cpus", "shared_cpus", b"shared_cpus"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["free_cpus", b"free_cpus", "last_event", b"last_event", "memory", b"memory", "plugins", b"plugins", "pods", b"pods", "reserved_cpus", b"reserved_cpus", "shared_cpus", b"shared_cpus"]) -> None: ...
 
-Global___StateResponse: _TypeAlias = StateResponse  # noqa: Y015
+global___StateResponse = StateResponse
 
-@_typing.final
-class NodeMemory(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class NodeMemory(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    NODE_FIELD_NUMBER: _builtins.int
-    RESOURCE_FIELD_NUMBER: _builtins.int
-    ALLOCATABLE_FIELD_NUMBER: _builtins.int
-    FREE_FIELD_NUMBER: _builtins.int
-    node: _builtins.int
-    resource: _builtins.str
+    NODE_FIELD_NUMBER: builtins.int
+    RESOURCE_FIELD_NUMBER: builtins.int
+    ALLOCATABLE_FIELD_NUMBER: builtins.int
+    FREE_FIELD_NUMBER: builtins.int
+    node: builtins.int
+    resource: builtins.str
     """"memory" or "hugepages-2Mi"."""
-    allocatable: _builtins.int
-    free: _builtins.int
+    allocatable: builtins.int
+    free: builtins.int
     def __init__(
         self,
         *,
-        node: _builtins.int = ...,
-        resource: _builtins.str = ...,
-        allocatable: _builtins.int = ...,
-        free: _builtins.int = ...,
+        node: builtins.int = ...,
+        resource: builtins.str = ...,
+        allocatable: builtins.int = ...,
+        free: builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocatable", b"allocatable", "free", b"free", "node", b"node", "resource", b"resource"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["allocatable", b"allocatable", "free", b"free", "node", b"node", "resource", b"resource"]) -> None: ...
 
-Global___NodeMemory: _TypeAlias = NodeMemory  # noqa: Y015
+global___NodeMemory = NodeMemory
 
-@_typing.final
-class Plugin(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class Plugin(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    RESOURCE_FIELD_NUMBER: _builtins.int
-    ENDPOINT_FIELD_NUMBER: _builtins.int
-    CONNECTED_FIELD_NUMBER: _builtins.int
-    OPTIONS_FIELD_NUMBER: _builtins.int
-    PREFERRED_SETS_FIELD_NUMBER: _builtins.int
-    DEVICES_FIELD_NUMBER: _builtins.int
-    ALLOCATED_FIELD_NUMBER: _builtins.int
-    resource: _builtins.str
-    endpoint: _builtins.str
+    RESOURCE_FIELD_NUMBER: builtins.int
+    ENDPOINT_FIELD_NUMBER: builtins.int
+    CONNECTED_FIELD_NUMBER: builtins.int
+    OPTIONS_FIELD_NUMBER: builtins.int
+    PREFERRED_SETS_FIELD_NUMBER: builtins.int
+    DEVICES_FIELD_NUMBER: builtins.int
+    ALLOCATED_FIELD_NUMBER: builtins.int
+    resource: builtins.str
+    endpoint: builtins.str
     """Its socket."""
-    connected: _builtins.bool
+    connected: builtins.bool
     """Its device list is being followed; otherwise its devices count as unhealthy."""
-    preferred_sets: _builtins.bool
+    preferred_sets: builtins.bool
     """It offers the plural draft."""
-    @_builtins.property
-    def options(self) -> _deviceplugin_v1beta1_pb2.DevicePluginOptions: ...
-    @_builtins.property
-    def devices(self) -> _containers.RepeatedCompositeFieldContainer[Global___Device]: ...
-    @_builtins.property
-    def allocated(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+    @property
+    def options(self) -> numaproof.harness.api.deviceplugin_v1beta1_pb2.DevicePluginOptions: ...
+    @property
+    def devices(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Device]: ...
+    @property
+    def allocated(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Devices in use."""
 
     def __init__(
         self,
         *,
-        resource: _builtins.str = ...,
-        endpoint: _builtins.str = ...,
-        connected: _builtins.bool = ...,
-        options: _deviceplugin_v1beta1_pb2.DevicePluginOptions | None = ...,
-        preferred_sets: _builtins.bool = ...,
-        devices: _abc.Iterable[Global___Device] | None = ...,
-        allocated: _abc.Iterable[_builtins.str] | None = ...,
+        resource: builtins.str = ...,
+        endpoint: builtins.str = ...,
+        connected: builtins.bool = ...,
+        options: numaproof.harness.api.deviceplugin_v1beta1_pb2.DevicePluginOptions | None = ...,
+        preferred_sets: builtins.bool = ...,
+        devices: collections.abc.Iterable[global___Device] | None = ...,
+        allocated: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["options", b"options"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocated", b"allocated", "connected", b"connected", "devices", b"devices", "endpoint", b"endpoint", "options", b"options", "preferred_sets", b"preferred_sets", "resource", b"resource"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def HasField(self, field_name: typing.Literal["options", b"options"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["allocated", b"allocated", "connected", b"connected", "devices", b"devices", "endpoint", b"endpoint", "options", b"options", "preferred_sets", b"preferred_sets", "resource", b"resource"]) -> None: ...
 
-Global___Plugin: _TypeAlias = Plugin  # noqa: Y015
+global___Plugin = Plugin
 
-@_typing.final
-class WatchRequest(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class WatchRequest(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    AFTER_FIELD_NUMBER: _builtins.int
-    KINDS_FIELD_NUMBER: _builtins.int
-    after: _builtins.int
+    AFTER_FIELD_NUMBER: builtins.int
+    KINDS_FIELD_NUMBER: builtins.int
+    after: builtins.int
     """Start with the remembered events of a number above this one; 0: all that the node remembers."""
-    @_builtins.property
-    def kinds(self) -> _containers.RepeatedScalarFieldContainer[Global___EventKind.ValueType]:
+    @property
+    def kinds(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[global___EventKind.ValueType]:
         """Only these kinds; empty: all."""
 
     def __init__(
         self,
         *,
-        after: _builtins.int = ...,
-        kinds: _abc.Iterable[Global___EventKind.ValueType] | None = ...,
+        after: builtins.int = ...,
+        kinds: collections.abc.Iterable[global___EventKind.ValueType] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "kinds", b"kinds"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["after", b"after", "kinds", b"kinds"]) -> None: ...
 
-Global___WatchRequest: _TypeAlias = WatchRequest  # noqa: Y015
+global___WatchRequest = WatchRequest
 
-@_typing.final
-class Event(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class Event(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    NUMBER_FIELD_NUMBER: _builtins.int
-    TIME_UNIX_NANOSECONDS_FIELD_NUMBER: _builtins.int
-    KIND_FIELD_NUMBER: _builtins.int
-    RESOURCE_FIELD_NUMBER: _builtins.int
-    DEVICES_FIELD_NUMBER: _builtins.int
-    POD_FIELD_NUMBER: _builtins.int
-    VERDICT_FIELD_NUMBER: _builtins.int
-    MESSAGE_FIELD_NUMBER: _builtins.int
-    number: _builtins.int
+    NUMBER_FIELD_NUMBER: builtins.int
+    TIME_UNIX_NANOSECONDS_FIELD_NUMBER: builtins.int
+    KIND_FIELD_NUMBER: builtins.int
+    RESOURCE_FIELD_NUMBER: builtins.int
+    DEVICES_FIELD_NUMBER: builtins.int
+    POD_FIELD_NUMBER: builtins.int
+    VERDICT_FIELD_NUMBER: builtins.int
+    MESSAGE_FIELD_NUMBER: builtins.int
+    number: builtins.int
     """Ascending, without gaps while the node runs."""
-    time_unix_nanoseconds: _builtins.int
-    kind: Global___EventKind.ValueType
-    resource: _builtins.str
+    time_unix_nanoseconds: builtins.int
+    kind: global___EventKind.ValueType
+    resource: builtins.str
     """Of plugins."""
-    message: _builtins.str
-    @_builtins.property
-    def devices(self) -> _containers.RepeatedCompositeFieldContainer[Global___Device]: ...
-    @_builtins.property
-    def pod(self) -> Global___Pod:
+    message: builtins.str
+    @property
+    def devices(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Device]: ...
+    @property
+    def pod(self) -> global___Pod:
         """Of pods."""
 
-    @_builtins.property
-    def verdict(self) -> Global___Verdict: ...
+    @property
+    def verdict(self) -> global___Verdict: ...
     def __init__(
         self,
         *,
-        number: _builtins.int = ...,
-        time_unix_nanoseconds: _builtins.int = ...,
-        kind: Global___EventKind.ValueType = ...,
-        resource: _builtins.str = ...,
-        devices: _abc.Iterable[Global___Device] | None = ...,
-        pod: Global___Pod | None = ...,
-        verdict: Global___Verdict | None = ...,
-        message: _builtins.str = ...,
+        number: builtins.int = ...,
+        time_unix_nanoseconds: builtins.int = ...,
+        kind: global___EventKind.ValueType = ...,
+        resource: builtins.str = ...,
+        devices: collections.abc.Iterable[global___Device] | None = ...,
+        pod: global___Pod | None = ...,
+        verdict: global___Verdict | None = ...,
+        message: builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "verdict", b"verdict"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["devices", b"devices", "kind", b"kind", "message", b"message", "number", b"number", "pod", b"pod", "resource", b"resource", "time_unix_nanoseconds", b"time_unix_nanoseconds", "verdict", b"verdict"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def HasField(self, field_name: typing.Literal["pod", b"pod", "verdict", b"verdict"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["devices", b"devices", "kind", b"kind", "message", b"message", "number", b"number", "pod", b"pod", "resource", b"resource", "time_unix_nanoseconds", b"time_unix_nanoseconds", "verdict", b"verdict"]) -> None: ...
 
-Global___Event: _TypeAlias = Event  # noqa: Y015
+global___Event = Event
 
-@_typing.final
-class MachineRequest(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class MachineRequest(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     def __init__(
         self,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___MachineRequest: _TypeAlias = MachineRequest  # noqa: Y015
+global___MachineRequest = MachineRequest
 
-@_typing.final
-class MachineResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class MachineResponse(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    NAME_FIELD_NUMBER: _builtins.int
-    NODES_FIELD_NUMBER: _builtins.int
-    name: _builtins.str
-    @_builtins.property
-    def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___NumaNode]: ...
+    NAME_FIELD_NUMBER: builtins.int
+    NODES_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    @property
+    def nodes(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___NumaNode]: ...
     def __init__(
         self,
         *,
-        name: _builtins.str = ...,
-        nodes: _abc.Iterable[Global___NumaNode] | None = ...,
+        name: builtins.str = ...,
+        nodes: collections.abc.Iterable[global___NumaNode] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "nodes", b"nodes"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name", "nodes", b"nodes"]) -> None: ...
 
-Global___MachineResponse: _TypeAlias = MachineResponse  # noqa: Y015
+global___MachineResponse = MachineResponse
 
-@_typing.final
-class NumaNode(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class NumaNode(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    @_typing.final
-    class HugepagesEntry(_message.Message):
-        DESCRIPTOR: _descriptor.Descriptor
+    @typing.final
+    class HugepagesEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-        KEY_FIELD_NUMBER: _builtins.int
-        VALUE_FIELD_NUMBER: _builtins.int
-        key: _builtins.str
-        value: _builtins.int
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.int
         def __init__(
             self,
             *,
-            key: _builtins.str = ...,
-            value: _builtins.int = ...,
+            key: builtins.str = ...,
+            value: builtins.int = ...,
         ) -> None: ...
-        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
-        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-        def WhichOneof(self, oneof_group: _Never) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
 
-    ID_FIELD_NUMBER: _builtins.int
-    CPUS_FIELD_NUMBER: _builtins.int
-    MEMORY_FIELD_NUMBER: _builtins.int
-    HUGEPAGES_FIELD_NUMBER: _builtins.int
-    DISTANCES_FIELD_NUMBER: _builtins.int
-    id: _builtins.int
-    memory: _builtins.int
+    ID_FIELD_NUMBER: builtins.int
+    CPUS_FIELD_NUMBER: builtins.int
+    MEMORY_FIELD_NUMBER: builtins.int
+    HUGEPAGES_FIELD_NUMBER: builtins.int
+    DISTANCES_FIELD_NUMBER: builtins.int
+    id: builtins.int
+    memory: builtins.int
     """Bytes."""
-    @_builtins.property
-    def cpus(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
-    @_builtins.property
-    def hugepages(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+    @property
+    def cpus(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]: ...
+    @property
+    def hugepages(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.int]:
         """Bytes by "hugepages-2Mi"."""
 
-    @_builtins.property
-    def distances(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+    @property
+    def distances(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """To every node, in the order of `nodes`."""
 
     def __init__(
         self,
         *,
-        id: _builtins.int = ...,
-        cpus: _abc.Iterable[_builtins.int] | None = ...,
-        memory: _builtins.int = ...,
-        hugepages: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
-        distances: _abc.Iterable[_builtins.int] | None = ...,
+        id: builtins.int = ...,
+        cpus: collections.abc.Iterable[builtins.int] | None = ...,
+        memory: builtins.int = ...,
+        hugepages: collections.abc.Mapping[builtins.str, builtins.int] | None = ...,
+        distances: collections.abc.Iterable[builtins.int] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cpus", b"cpus", "distances", b"distances", "hugepages", b"hugepages", "id", b"id", "memory", b"memory"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["cpus", b"cpus", "distances", b"distances", "hugepages", b"hugepages", "id", b"id", "memory", b"memory"]) -> None: ...
 
-Global___NumaNode: _TypeAlias = NumaNode  # noqa: Y015
+global___NumaNode = NumaNode

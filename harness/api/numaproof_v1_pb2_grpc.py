@@ -3,10 +3,12 @@
 import grpc
 import warnings
 
-from harness.api import numaproof_v1_pb2 as harness_dot_api_dot_numaproof__v1__pb2
+from numaproof.harness.api import numaproof_v1_pb2 as numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2
 
-GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_GENERATED_VERSION = '1.63.2'
 GRPC_VERSION = grpc.__version__
+EXPECTED_ERROR_RELEASE = '1.65.0'
+SCHEDULED_RELEASE_DATE = 'June 25, 2024'
 _version_not_supported = False
 
 try:
@@ -16,16 +18,19 @@ except ImportError:
     _version_not_supported = True
 
 if _version_not_supported:
-    raise RuntimeError(
+    warnings.warn(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in harness/api/numaproof_v1_pb2_grpc.py depends on'
+        + f' but the generated code in numaproof/harness/api/numaproof_v1_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
+        + f' This warning will become an error in {EXPECTED_ERROR_RELEASE},'
+        + f' scheduled for release on {SCHEDULED_RELEASE_DATE}.',
+        RuntimeWarning
     )
 
 
-class PreferredAllocationsStub:
+class PreferredAllocationsStub(object):
     """---- The plural draft ----------------------------------------------------------------------------------------------
 
     Served by a plugin on the same socket as v1beta1.DevicePlugin. A plugin without it answers UNIMPLEMENTED, as every
@@ -40,17 +45,17 @@ class PreferredAllocationsStub:
         """
         self.GetPreferredAllocationsOptions = channel.unary_unary(
                 '/numaproof.v1.PreferredAllocations/GetPreferredAllocationsOptions',
-                request_serializer=harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsOptionsRequest.SerializeToString,
-                response_deserializer=harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsOptions.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsOptionsRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsOptions.FromString,
                 _registered_method=True)
         self.GetPreferredAllocations = channel.unary_unary(
                 '/numaproof.v1.PreferredAllocations/GetPreferredAllocations',
-                request_serializer=harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsRequest.SerializeToString,
-                response_deserializer=harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsResponse.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsResponse.FromString,
                 _registered_method=True)
 
 
-class PreferredAllocationsServicer:
+class PreferredAllocationsServicer(object):
     """---- The plural draft ----------------------------------------------------------------------------------------------
 
     Served by a plugin on the same socket as v1beta1.DevicePlugin. A plugin without it answers UNIMPLEMENTED, as every
@@ -76,23 +81,22 @@ def add_PreferredAllocationsServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'GetPreferredAllocationsOptions': grpc.unary_unary_rpc_method_handler(
                     servicer.GetPreferredAllocationsOptions,
-                    request_deserializer=harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsOptionsRequest.FromString,
-                    response_serializer=harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsOptions.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsOptionsRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsOptions.SerializeToString,
             ),
             'GetPreferredAllocations': grpc.unary_unary_rpc_method_handler(
                     servicer.GetPreferredAllocations,
-                    request_deserializer=harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsRequest.FromString,
-                    response_serializer=harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsResponse.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'numaproof.v1.PreferredAllocations', rpc_method_handlers)
     server.add_generic_rpc_handlers((generic_handler,))
-    server.add_registered_method_handlers('numaproof.v1.PreferredAllocations', rpc_method_handlers)
 
 
  # This class is part of an EXPERIMENTAL API.
-class PreferredAllocations:
+class PreferredAllocations(object):
     """---- The plural draft ----------------------------------------------------------------------------------------------
 
     Served by a plugin on the same socket as v1beta1.DevicePlugin. A plugin without it answers UNIMPLEMENTED, as every
@@ -114,8 +118,8 @@ class PreferredAllocations:
             request,
             target,
             '/numaproof.v1.PreferredAllocations/GetPreferredAllocationsOptions',
-            harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsOptionsRequest.SerializeToString,
-            harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsOptions.FromString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsOptionsRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsOptions.FromString,
             options,
             channel_credentials,
             insecure,
@@ -141,8 +145,8 @@ class PreferredAllocations:
             request,
             target,
             '/numaproof.v1.PreferredAllocations/GetPreferredAllocations',
-            harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsRequest.SerializeToString,
-            harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsResponse.FromString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -154,7 +158,7 @@ class PreferredAllocations:
             _registered_method=True)
 
 
-class ControlStub:
+class ControlStub(object):
     """---- The control service of the reference node ---------------------------------------------------------------------
 
     """
@@ -167,37 +171,37 @@ class ControlStub:
         """
         self.Admit = channel.unary_unary(
                 '/numaproof.v1.Control/Admit',
-                request_serializer=harness_dot_api_dot_numaproof__v1__pb2.AdmitRequest.SerializeToString,
-                response_deserializer=harness_dot_api_dot_numaproof__v1__pb2.AdmitResponse.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.AdmitRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.AdmitResponse.FromString,
                 _registered_method=True)
         self.Remove = channel.unary_unary(
                 '/numaproof.v1.Control/Remove',
-                request_serializer=harness_dot_api_dot_numaproof__v1__pb2.RemoveRequest.SerializeToString,
-                response_deserializer=harness_dot_api_dot_numaproof__v1__pb2.RemoveResponse.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.RemoveRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.RemoveResponse.FromString,
                 _registered_method=True)
         self.Explain = channel.unary_unary(
                 '/numaproof.v1.Control/Explain',
-                request_serializer=harness_dot_api_dot_numaproof__v1__pb2.ExplainRequest.SerializeToString,
-                response_deserializer=harness_dot_api_dot_numaproof__v1__pb2.ExplainResponse.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.ExplainRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.ExplainResponse.FromString,
                 _registered_method=True)
         self.State = channel.unary_unary(
                 '/numaproof.v1.Control/State',
-                request_serializer=harness_dot_api_dot_numaproof__v1__pb2.StateRequest.SerializeToString,
-                response_deserializer=harness_dot_api_dot_numaproof__v1__pb2.StateResponse.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.StateRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.StateResponse.FromString,
                 _registered_method=True)
         self.Watch = channel.unary_stream(
                 '/numaproof.v1.Control/Watch',
-                request_serializer=harness_dot_api_dot_numaproof__v1__pb2.WatchRequest.SerializeToString,
-                response_deserializer=harness_dot_api_dot_numaproof__v1__pb2.Event.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.WatchRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.Event.FromString,
                 _registered_method=True)
         self.Machine = channel.unary_unary(
                 '/numaproof.v1.Control/Machine',
-                request_serializer=harness_dot_api_dot_numaproof__v1__pb2.MachineRequest.SerializeToString,
-                response_deserializer=harness_dot_api_dot_numaproof__v1__pb2.MachineResponse.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.MachineRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.MachineResponse.FromString,
                 _registered_method=True)
 
 
-class ControlServicer:
+class ControlServicer(object):
     """---- The control service of the reference node ---------------------------------------------------------------------
 
     """
@@ -249,43 +253,42 @@ def add_ControlServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'Admit': grpc.unary_unary_rpc_method_handler(
                     servicer.Admit,
-                    request_deserializer=harness_dot_api_dot_numaproof__v1__pb2.AdmitRequest.FromString,
-                    response_serializer=harness_dot_api_dot_numaproof__v1__pb2.AdmitResponse.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.AdmitRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.AdmitResponse.SerializeToString,
             ),
             'Remove': grpc.unary_unary_rpc_method_handler(
                     servicer.Remove,
-                    request_deserializer=harness_dot_api_dot_numaproof__v1__pb2.RemoveRequest.FromString,
-                    response_serializer=harness_dot_api_dot_numaproof__v1__pb2.RemoveResponse.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.RemoveRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.RemoveResponse.SerializeToString,
             ),
             'Explain': grpc.unary_unary_rpc_method_handler(
                     servicer.Explain,
-                    request_deserializer=harness_dot_api_dot_numaproof__v1__pb2.ExplainRequest.FromString,
-                    response_serializer=harness_dot_api_dot_numaproof__v1__pb2.ExplainResponse.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.ExplainRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.ExplainResponse.SerializeToString,
             ),
             'State': grpc.unary_unary_rpc_method_handler(
                     servicer.State,
-                    request_deserializer=harness_dot_api_dot_numaproof__v1__pb2.StateRequest.FromString,
-                    response_serializer=harness_dot_api_dot_numaproof__v1__pb2.StateResponse.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.StateRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.StateResponse.SerializeToString,
             ),
             'Watch': grpc.unary_stream_rpc_method_handler(
                     servicer.Watch,
-                    request_deserializer=harness_dot_api_dot_numaproof__v1__pb2.WatchRequest.FromString,
-                    response_serializer=harness_dot_api_dot_numaproof__v1__pb2.Event.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.WatchRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.Event.SerializeToString,
             ),
             'Machine': grpc.unary_unary_rpc_method_handler(
                     servicer.Machine,
-                    request_deserializer=harness_dot_api_dot_numaproof__v1__pb2.MachineRequest.FromString,
-                    response_serializer=harness_dot_api_dot_numaproof__v1__pb2.MachineResponse.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.MachineRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.MachineResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'numaproof.v1.Control', rpc_method_handlers)
     server.add_generic_rpc_handlers((generic_handler,))
-    server.add_registered_method_handlers('numaproof.v1.Control', rpc_method_handlers)
 
 
  # This class is part of an EXPERIMENTAL API.
-class Control:
+class Control(object):
     """---- The control service of the reference node ---------------------------------------------------------------------
 
     """
@@ -305,8 +308,8 @@ class Control:
             request,
             target,
             '/numaproof.v1.Control/Admit',
-            harness_dot_api_dot_numaproof__v1__pb2.AdmitRequest.SerializeToString,
-            harness_dot_api_dot_numaproof__v1__pb2.AdmitResponse.FromString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.AdmitRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.AdmitResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -332,8 +335,8 @@ class Control:
             request,
             target,
             '/numaproof.v1.Control/Remove',
-            harness_dot_api_dot_numaproof__v1__pb2.RemoveRequest.SerializeToString,
-            harness_dot_api_dot_numaproof__v1__pb2.RemoveResponse.FromString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.RemoveRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.RemoveResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -359,8 +362,8 @@ class Control:
             request,
             target,
             '/numaproof.v1.Control/Explain',
-            harness_dot_api_dot_numaproof__v1__pb2.ExplainRequest.SerializeToString,
-            harness_dot_api_dot_numaproof__v1__pb2.ExplainResponse.FromString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.ExplainRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.ExplainResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -386,8 +389,8 @@ class Control:
             request,
             target,
             '/numaproof.v1.Control/State',
-            harness_dot_api_dot_numaproof__v1__pb2.StateRequest.SerializeToString,
-            harness_dot_api_dot_numaproof__v1__pb2.StateResponse.FromString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.StateRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.StateResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -413,8 +416,8 @@ class Control:
             request,
             target,
             '/numaproof.v1.Control/Watch',
-            harness_dot_api_dot_numaproof__v1__pb2.WatchRequest.SerializeToString,
-            harness_dot_api_dot_numaproof__v1__pb2.Event.FromString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.WatchRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.Event.FromString,
             options,
             channel_credentials,
             insecure,
@@ -440,8 +443,8 @@ class Control:
             request,
             target,
             '/numaproof.v1.Control/Machine',
-            harness_dot_api_dot_numaproof__v1__pb2.MachineRequest.SerializeToString,
-            harness_dot_api_dot_numaproof__v1__pb2.MachineResponse.FromString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.MachineRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.MachineResponse.FromString,
             options,
             channel_credentials,
             insecure,

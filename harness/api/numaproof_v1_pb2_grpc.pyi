@@ -3,28 +3,19 @@
 isort:skip_file
 Interfaces of numaproof itself: the drafts of the design documents, and the reference node's control service."""
 
-from collections import abc as _abc
-from grpc import aio as _aio
-from harness.api import numaproof_v1_pb2 as _numaproof_v1_pb2
-import abc as _abc_1
-import grpc as _grpc
-import sys
-import typing as _typing
+import abc
+import collections.abc
+import grpc
+import grpc.aio
+import numaproof.harness.api.numaproof_v1_pb2
+import typing
 
-if sys.version_info >= (3, 11):
-    from typing import Self as _Self
-else:
-    from typing_extensions import Self as _Self
+_T = typing.TypeVar("_T")
 
-_T = _typing.TypeVar("_T")
+class _MaybeAsyncIterator(collections.abc.AsyncIterator[_T], collections.abc.Iterator[_T], metaclass=abc.ABCMeta): ...
 
-class _MaybeAsyncIterator(_abc.AsyncIterator[_T], _abc.Iterator[_T], metaclass=_abc_1.ABCMeta): ...
-
-class _ServicerContext(_grpc.ServicerContext, _aio.ServicerContext):  # type: ignore[misc, type-arg]
+class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type: ignore[misc, type-arg]
     ...
-
-GRPC_GENERATED_VERSION: str
-GRPC_VERSION: str
 
 class PreferredAllocationsStub:
     """---- The plural draft ----------------------------------------------------------------------------------------------
@@ -33,141 +24,191 @@ class PreferredAllocationsStub:
     gRPC server does for a service that it does not know, and is then asked for single preferred allocations only.
     """
 
-    @_typing.overload
-    def __new__(cls, channel: _grpc.Channel) -> _Self: ...
-    @_typing.overload
-    def __new__(cls, channel: _aio.Channel) -> PreferredAllocationsAsyncStub: ...
-    GetPreferredAllocationsOptions: _grpc.UnaryUnaryMultiCallable[_numaproof_v1_pb2.PreferredAllocationsOptionsRequest, _numaproof_v1_pb2.PreferredAllocationsOptions]
+    def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
+    GetPreferredAllocationsOptions: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.PreferredAllocationsOptionsRequest,
+        numaproof.harness.api.numaproof_v1_pb2.PreferredAllocationsOptions,
+    ]
     """Whether the draft is to be used; asked once, while the plugin registers."""
-    GetPreferredAllocations: _grpc.UnaryUnaryMultiCallable[_numaproof_v1_pb2.PreferredAllocationsRequest, _numaproof_v1_pb2.PreferredAllocationsResponse]
+
+    GetPreferredAllocations: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.PreferredAllocationsRequest,
+        numaproof.harness.api.numaproof_v1_pb2.PreferredAllocationsResponse,
+    ]
     """All sets of devices that the plugin would be equally glad to see allocated together, at pod admission."""
 
-@_typing.type_check_only
-class PreferredAllocationsAsyncStub(PreferredAllocationsStub):
+class PreferredAllocationsAsyncStub:
     """---- The plural draft ----------------------------------------------------------------------------------------------
 
     Served by a plugin on the same socket as v1beta1.DevicePlugin. A plugin without it answers UNIMPLEMENTED, as every
     gRPC server does for a service that it does not know, and is then asked for single preferred allocations only.
     """
 
-    def __init__(self, channel: _aio.Channel) -> None: ...
-    GetPreferredAllocationsOptions: _aio.UnaryUnaryMultiCallable[_numaproof_v1_pb2.PreferredAllocationsOptionsRequest, _numaproof_v1_pb2.PreferredAllocationsOptions]  # type: ignore[assignment]
+    GetPreferredAllocationsOptions: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.PreferredAllocationsOptionsRequest,
+        numaproof.harness.api.numaproof_v1_pb2.PreferredAllocationsOptions,
+    ]
     """Whether the draft is to be used; asked once, while the plugin registers."""
-    GetPreferredAllocations: _aio.UnaryUnaryMultiCallable[_numaproof_v1_pb2.PreferredAllocationsRequest, _numaproof_v1_pb2.PreferredAllocationsResponse]  # type: ignore[assignment]
+
+    GetPreferredAllocations: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.PreferredAllocationsRequest,
+        numaproof.harness.api.numaproof_v1_pb2.PreferredAllocationsResponse,
+    ]
     """All sets of devices that the plugin would be equally glad to see allocated together, at pod admission."""
 
-class PreferredAllocationsServicer(metaclass=_abc_1.ABCMeta):
+class PreferredAllocationsServicer(metaclass=abc.ABCMeta):
     """---- The plural draft ----------------------------------------------------------------------------------------------
 
     Served by a plugin on the same socket as v1beta1.DevicePlugin. A plugin without it answers UNIMPLEMENTED, as every
     gRPC server does for a service that it does not know, and is then asked for single preferred allocations only.
     """
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def GetPreferredAllocationsOptions(
         self,
-        request: _numaproof_v1_pb2.PreferredAllocationsOptionsRequest,
+        request: numaproof.harness.api.numaproof_v1_pb2.PreferredAllocationsOptionsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_numaproof_v1_pb2.PreferredAllocationsOptions, _abc.Awaitable[_numaproof_v1_pb2.PreferredAllocationsOptions]]:
+    ) -> typing.Union[numaproof.harness.api.numaproof_v1_pb2.PreferredAllocationsOptions, collections.abc.Awaitable[numaproof.harness.api.numaproof_v1_pb2.PreferredAllocationsOptions]]:
         """Whether the draft is to be used; asked once, while the plugin registers."""
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def GetPreferredAllocations(
         self,
-        request: _numaproof_v1_pb2.PreferredAllocationsRequest,
+        request: numaproof.harness.api.numaproof_v1_pb2.PreferredAllocationsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_numaproof_v1_pb2.PreferredAllocationsResponse, _abc.Awaitable[_numaproof_v1_pb2.PreferredAllocationsResponse]]:
+    ) -> typing.Union[numaproof.harness.api.numaproof_v1_pb2.PreferredAllocationsResponse, collections.abc.Awaitable[numaproof.harness.api.numaproof_v1_pb2.PreferredAllocationsResponse]]:
         """All sets of devices that the plugin would be equally glad to see allocated together, at pod admission."""
 
-def add_PreferredAllocationsServicer_to_server(servicer: PreferredAllocationsServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
+def add_PreferredAllocationsServicer_to_server(servicer: PreferredAllocationsServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...
 
 class ControlStub:
     """---- The control service of the reference node ---------------------------------------------------------------------"""
 
-    @_typing.overload
-    def __new__(cls, channel: _grpc.Channel) -> _Self: ...
-    @_typing.overload
-    def __new__(cls, channel: _aio.Channel) -> ControlAsyncStub: ...
-    Admit: _grpc.UnaryUnaryMultiCallable[_numaproof_v1_pb2.AdmitRequest, _numaproof_v1_pb2.AdmitResponse]
+    def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
+    Admit: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.AdmitRequest,
+        numaproof.harness.api.numaproof_v1_pb2.AdmitResponse,
+    ]
     """Decide about a pod, and keep what it was given until it is removed."""
-    Remove: _grpc.UnaryUnaryMultiCallable[_numaproof_v1_pb2.RemoveRequest, _numaproof_v1_pb2.RemoveResponse]
+
+    Remove: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.RemoveRequest,
+        numaproof.harness.api.numaproof_v1_pb2.RemoveResponse,
+    ]
     """Free all that a pod was given."""
-    Explain: _grpc.UnaryUnaryMultiCallable[_numaproof_v1_pb2.ExplainRequest, _numaproof_v1_pb2.ExplainResponse]
+
+    Explain: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.ExplainRequest,
+        numaproof.harness.api.numaproof_v1_pb2.ExplainResponse,
+    ]
     """How a pod would be decided about now, step by step; changes nothing."""
-    State: _grpc.UnaryUnaryMultiCallable[_numaproof_v1_pb2.StateRequest, _numaproof_v1_pb2.StateResponse]
+
+    State: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.StateRequest,
+        numaproof.harness.api.numaproof_v1_pb2.StateResponse,
+    ]
     """All pods, plugins and what is free."""
-    Watch: _grpc.UnaryStreamMultiCallable[_numaproof_v1_pb2.WatchRequest, _numaproof_v1_pb2.Event]
+
+    Watch: grpc.UnaryStreamMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.WatchRequest,
+        numaproof.harness.api.numaproof_v1_pb2.Event,
+    ]
     """What happens from now on, after what happened since `after`."""
-    Machine: _grpc.UnaryUnaryMultiCallable[_numaproof_v1_pb2.MachineRequest, _numaproof_v1_pb2.MachineResponse]
+
+    Machine: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.MachineRequest,
+        numaproof.harness.api.numaproof_v1_pb2.MachineResponse,
+    ]
     """The machine as the node sees it."""
 
-@_typing.type_check_only
-class ControlAsyncStub(ControlStub):
+class ControlAsyncStub:
     """---- The control service of the reference node ---------------------------------------------------------------------"""
 
-    def __init__(self, channel: _aio.Channel) -> None: ...
-    Admit: _aio.UnaryUnaryMultiCallable[_numaproof_v1_pb2.AdmitRequest, _numaproof_v1_pb2.AdmitResponse]  # type: ignore[assignment]
+    Admit: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.AdmitRequest,
+        numaproof.harness.api.numaproof_v1_pb2.AdmitResponse,
+    ]
     """Decide about a pod, and keep what it was given until it is removed."""
-    Remove: _aio.UnaryUnaryMultiCallable[_numaproof_v1_pb2.RemoveRequest, _numaproof_v1_pb2.RemoveResponse]  # type: ignore[assignment]
+
+    Remove: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.RemoveRequest,
+        numaproof.harness.api.numaproof_v1_pb2.RemoveResponse,
+    ]
     """Free all that a pod was given."""
-    Explain: _aio.UnaryUnaryMultiCallable[_numaproof_v1_pb2.ExplainRequest, _numaproof_v1_pb2.ExplainResponse]  # type: ignore[assignment]
+
+    Explain: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.ExplainRequest,
+        numaproof.harness.api.numaproof_v1_pb2.ExplainResponse,
+    ]
     """How a pod would be decided about now, step by step; changes nothing."""
-    State: _aio.UnaryUnaryMultiCallable[_numaproof_v1_pb2.StateRequest, _numaproof_v1_pb2.StateResponse]  # type: ignore[assignment]
+
+    State: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.StateRequest,
+        numaproof.harness.api.numaproof_v1_pb2.StateResponse,
+    ]
     """All pods, plugins and what is free."""
-    Watch: _aio.UnaryStreamMultiCallable[_numaproof_v1_pb2.WatchRequest, _numaproof_v1_pb2.Event]  # type: ignore[assignment]
+
+    Watch: grpc.aio.UnaryStreamMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.WatchRequest,
+        numaproof.harness.api.numaproof_v1_pb2.Event,
+    ]
     """What happens from now on, after what happened since `after`."""
-    Machine: _aio.UnaryUnaryMultiCallable[_numaproof_v1_pb2.MachineRequest, _numaproof_v1_pb2.MachineResponse]  # type: ignore[assignment]
+
+    Machine: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.MachineRequest,
+        numaproof.harness.api.numaproof_v1_pb2.MachineResponse,
+    ]
     """The machine as the node sees it."""
 
-class ControlServicer(metaclass=_abc_1.ABCMeta):
+class ControlServicer(metaclass=abc.ABCMeta):
     """---- The control service of the reference node ---------------------------------------------------------------------"""
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def Admit(
         self,
-        request: _numaproof_v1_pb2.AdmitRequest,
+        request: numaproof.harness.api.numaproof_v1_pb2.AdmitRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_numaproof_v1_pb2.AdmitResponse, _abc.Awaitable[_numaproof_v1_pb2.AdmitResponse]]:
+    ) -> typing.Union[numaproof.harness.api.numaproof_v1_pb2.AdmitResponse, collections.abc.Awaitable[numaproof.harness.api.numaproof_v1_pb2.AdmitResponse]]:
         """Decide about a pod, and keep what it was given until it is removed."""
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def Remove(
         self,
-        request: _numaproof_v1_pb2.RemoveRequest,
+        request: numaproof.harness.api.numaproof_v1_pb2.RemoveRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_numaproof_v1_pb2.RemoveResponse, _abc.Awaitable[_numaproof_v1_pb2.RemoveResponse]]:
+    ) -> typing.Union[numaproof.harness.api.numaproof_v1_pb2.RemoveResponse, collections.abc.Awaitable[numaproof.harness.api.numaproof_v1_pb2.RemoveResponse]]:
         """Free all that a pod was given."""
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def Explain(
         self,
-        request: _numaproof_v1_pb2.ExplainRequest,
+        request: numaproof.harness.api.numaproof_v1_pb2.ExplainRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_numaproof_v1_pb2.ExplainResponse, _abc.Awaitable[_numaproof_v1_pb2.ExplainResponse]]:
+    ) -> typing.Union[numaproof.harness.api.numaproof_v1_pb2.ExplainResponse, collections.abc.Awaitable[numaproof.harness.api.numaproof_v1_pb2.ExplainResponse]]:
         """How a pod would be decided about now, step by step; changes nothing."""
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def State(
         self,
-        request: _numaproof_v1_pb2.StateRequest,
+        request: numaproof.harness.api.numaproof_v1_pb2.StateRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_numaproof_v1_pb2.StateResponse, _abc.Awaitable[_numaproof_v1_pb2.StateResponse]]:
+    ) -> typing.Union[numaproof.harness.api.numaproof_v1_pb2.StateResponse, collections.abc.Awaitable[numaproof.harness.api.numaproof_v1_pb2.StateResponse]]:
         """All pods, plugins and what is free."""
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def Watch(
         self,
-        request: _numaproof_v1_pb2.WatchRequest,
+        request: numaproof.harness.api.numaproof_v1_pb2.WatchRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_abc.Iterator[_numaproof_v1_pb2.Event], _abc.AsyncIterator[_numaproof_v1_pb2.Event]]:
+    ) -> typing.Union[collections.abc.Iterator[numaproof.harness.api.numaproof_v1_pb2.Event], collections.abc.AsyncIterator[numaproof.harness.api.numaproof_v1_pb2.Event]]:
         """What happens from now on, after what happened since `after`."""
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def Machine(
         self,
-        request: _numaproof_v1_pb2.MachineRequest,
+        request: numaproof.harness.api.numaproof_v1_pb2.MachineRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_numaproof_v1_pb2.MachineResponse, _abc.Awaitable[_numaproof_v1_pb2.MachineResponse]]:
+    ) -> typing.Union[numaproof.harness.api.numaproof_v1_pb2.MachineResponse, collections.abc.Awaitable[numaproof.harness.api.numaproof_v1_pb2.MachineResponse]]:
         """The machine as the node sees it."""
 
-def add_ControlServicer_to_server(servicer: ControlServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
+def add_ControlServicer_to_server(servicer: ControlServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

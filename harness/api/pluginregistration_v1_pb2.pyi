@@ -3,104 +3,80 @@
 isort:skip_file
 Registration by the node's watching of plugins_registry/, v1. Names and numbers are the kubelet's."""
 
-from collections import abc as _abc
-from google.protobuf import descriptor as _descriptor
-from google.protobuf import message as _message
-from google.protobuf.internal import containers as _containers
-import builtins as _builtins
-import sys
-import typing as _typing
+import builtins
+import collections.abc
+import google.protobuf.descriptor
+import google.protobuf.internal.containers
+import google.protobuf.message
+import typing
 
-if sys.version_info >= (3, 11):
-    from typing import TypeAlias as _TypeAlias, Never as _Never
-else:
-    from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
+DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
-DESCRIPTOR: _descriptor.FileDescriptor
-
-@_typing.final
-class InfoRequest(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class InfoRequest(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     def __init__(
         self,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___InfoRequest: _TypeAlias = InfoRequest  # noqa: Y015
+global___InfoRequest = InfoRequest
 
-@_typing.final
-class PluginInfo(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class PluginInfo(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    TYPE_FIELD_NUMBER: _builtins.int
-    NAME_FIELD_NUMBER: _builtins.int
-    ENDPOINT_FIELD_NUMBER: _builtins.int
-    SUPPORTED_VERSIONS_FIELD_NUMBER: _builtins.int
-    type: _builtins.str
+    TYPE_FIELD_NUMBER: builtins.int
+    NAME_FIELD_NUMBER: builtins.int
+    ENDPOINT_FIELD_NUMBER: builtins.int
+    SUPPORTED_VERSIONS_FIELD_NUMBER: builtins.int
+    type: builtins.str
     """"DevicePlugin" for us; others exist."""
-    name: _builtins.str
+    name: builtins.str
     """For a device plugin the resource's name."""
-    endpoint: _builtins.str
+    endpoint: builtins.str
     """The socket of the service itself; empty: this one."""
-    @_builtins.property
-    def supported_versions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+    @property
+    def supported_versions(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """For a device plugin "v1beta1"."""
 
     def __init__(
         self,
         *,
-        type: _builtins.str = ...,
-        name: _builtins.str = ...,
-        endpoint: _builtins.str = ...,
-        supported_versions: _abc.Iterable[_builtins.str] | None = ...,
+        type: builtins.str = ...,
+        name: builtins.str = ...,
+        endpoint: builtins.str = ...,
+        supported_versions: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["endpoint", b"endpoint", "name", b"name", "supported_versions", b"supported_versions", "type", b"type"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["endpoint", b"endpoint", "name", b"name", "supported_versions", b"supported_versions", "type", b"type"]) -> None: ...
 
-Global___PluginInfo: _TypeAlias = PluginInfo  # noqa: Y015
+global___PluginInfo = PluginInfo
 
-@_typing.final
-class RegistrationStatus(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class RegistrationStatus(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    PLUGIN_REGISTERED_FIELD_NUMBER: _builtins.int
-    ERROR_FIELD_NUMBER: _builtins.int
-    plugin_registered: _builtins.bool
-    error: _builtins.str
+    PLUGIN_REGISTERED_FIELD_NUMBER: builtins.int
+    ERROR_FIELD_NUMBER: builtins.int
+    plugin_registered: builtins.bool
+    error: builtins.str
     """Empty when registered."""
     def __init__(
         self,
         *,
-        plugin_registered: _builtins.bool = ...,
-        error: _builtins.str = ...,
+        plugin_registered: builtins.bool = ...,
+        error: builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "plugin_registered", b"plugin_registered"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    def ClearField(self, field_name: typing.Literal["error", b"error", "plugin_registered", b"plugin_registered"]) -> None: ...
 
-Global___RegistrationStatus: _TypeAlias = RegistrationStatus  # noqa: Y015
+global___RegistrationStatus = RegistrationStatus
 
-@_typing.final
-class RegistrationStatusResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
+@typing.final
+class RegistrationStatusResponse(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     def __init__(
         self,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___RegistrationStatusResponse: _TypeAlias = RegistrationStatusResponse  # noqa: Y015
+global___RegistrationStatusResponse = RegistrationStatusResponse

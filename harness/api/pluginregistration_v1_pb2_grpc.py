@@ -3,10 +3,12 @@
 import grpc
 import warnings
 
-from harness.api import pluginregistration_v1_pb2 as harness_dot_api_dot_pluginregistration__v1__pb2
+from numaproof.harness.api import pluginregistration_v1_pb2 as numaproof_dot_harness_dot_api_dot_pluginregistration__v1__pb2
 
-GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_GENERATED_VERSION = '1.63.2'
 GRPC_VERSION = grpc.__version__
+EXPECTED_ERROR_RELEASE = '1.65.0'
+SCHEDULED_RELEASE_DATE = 'June 25, 2024'
 _version_not_supported = False
 
 try:
@@ -16,16 +18,19 @@ except ImportError:
     _version_not_supported = True
 
 if _version_not_supported:
-    raise RuntimeError(
+    warnings.warn(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in harness/api/pluginregistration_v1_pb2_grpc.py depends on'
+        + f' but the generated code in numaproof/harness/api/pluginregistration_v1_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
+        + f' This warning will become an error in {EXPECTED_ERROR_RELEASE},'
+        + f' scheduled for release on {SCHEDULED_RELEASE_DATE}.',
+        RuntimeWarning
     )
 
 
-class RegistrationStub:
+class RegistrationStub(object):
     """Served by a plugin at a socket below plugins_registry/.
     """
 
@@ -37,17 +42,17 @@ class RegistrationStub:
         """
         self.GetInfo = channel.unary_unary(
                 '/pluginregistration.Registration/GetInfo',
-                request_serializer=harness_dot_api_dot_pluginregistration__v1__pb2.InfoRequest.SerializeToString,
-                response_deserializer=harness_dot_api_dot_pluginregistration__v1__pb2.PluginInfo.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_pluginregistration__v1__pb2.InfoRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_pluginregistration__v1__pb2.PluginInfo.FromString,
                 _registered_method=True)
         self.NotifyRegistrationStatus = channel.unary_unary(
                 '/pluginregistration.Registration/NotifyRegistrationStatus',
-                request_serializer=harness_dot_api_dot_pluginregistration__v1__pb2.RegistrationStatus.SerializeToString,
-                response_deserializer=harness_dot_api_dot_pluginregistration__v1__pb2.RegistrationStatusResponse.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_pluginregistration__v1__pb2.RegistrationStatus.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_pluginregistration__v1__pb2.RegistrationStatusResponse.FromString,
                 _registered_method=True)
 
 
-class RegistrationServicer:
+class RegistrationServicer(object):
     """Served by a plugin at a socket below plugins_registry/.
     """
 
@@ -68,23 +73,22 @@ def add_RegistrationServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'GetInfo': grpc.unary_unary_rpc_method_handler(
                     servicer.GetInfo,
-                    request_deserializer=harness_dot_api_dot_pluginregistration__v1__pb2.InfoRequest.FromString,
-                    response_serializer=harness_dot_api_dot_pluginregistration__v1__pb2.PluginInfo.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_pluginregistration__v1__pb2.InfoRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_pluginregistration__v1__pb2.PluginInfo.SerializeToString,
             ),
             'NotifyRegistrationStatus': grpc.unary_unary_rpc_method_handler(
                     servicer.NotifyRegistrationStatus,
-                    request_deserializer=harness_dot_api_dot_pluginregistration__v1__pb2.RegistrationStatus.FromString,
-                    response_serializer=harness_dot_api_dot_pluginregistration__v1__pb2.RegistrationStatusResponse.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_pluginregistration__v1__pb2.RegistrationStatus.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_pluginregistration__v1__pb2.RegistrationStatusResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'pluginregistration.Registration', rpc_method_handlers)
     server.add_generic_rpc_handlers((generic_handler,))
-    server.add_registered_method_handlers('pluginregistration.Registration', rpc_method_handlers)
 
 
  # This class is part of an EXPERIMENTAL API.
-class Registration:
+class Registration(object):
     """Served by a plugin at a socket below plugins_registry/.
     """
 
@@ -103,8 +107,8 @@ class Registration:
             request,
             target,
             '/pluginregistration.Registration/GetInfo',
-            harness_dot_api_dot_pluginregistration__v1__pb2.InfoRequest.SerializeToString,
-            harness_dot_api_dot_pluginregistration__v1__pb2.PluginInfo.FromString,
+            numaproof_dot_harness_dot_api_dot_pluginregistration__v1__pb2.InfoRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_pluginregistration__v1__pb2.PluginInfo.FromString,
             options,
             channel_credentials,
             insecure,
@@ -130,8 +134,8 @@ class Registration:
             request,
             target,
             '/pluginregistration.Registration/NotifyRegistrationStatus',
-            harness_dot_api_dot_pluginregistration__v1__pb2.RegistrationStatus.SerializeToString,
-            harness_dot_api_dot_pluginregistration__v1__pb2.RegistrationStatusResponse.FromString,
+            numaproof_dot_harness_dot_api_dot_pluginregistration__v1__pb2.RegistrationStatus.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_pluginregistration__v1__pb2.RegistrationStatusResponse.FromString,
             options,
             channel_credentials,
             insecure,

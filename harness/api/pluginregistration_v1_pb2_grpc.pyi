@@ -3,62 +3,62 @@
 isort:skip_file
 Registration by the node's watching of plugins_registry/, v1. Names and numbers are the kubelet's."""
 
-from collections import abc as _abc
-from grpc import aio as _aio
-from harness.api import pluginregistration_v1_pb2 as _pluginregistration_v1_pb2
-import abc as _abc_1
-import grpc as _grpc
-import sys
-import typing as _typing
+import abc
+import collections.abc
+import grpc
+import grpc.aio
+import numaproof.harness.api.pluginregistration_v1_pb2
+import typing
 
-if sys.version_info >= (3, 11):
-    from typing import Self as _Self
-else:
-    from typing_extensions import Self as _Self
+_T = typing.TypeVar("_T")
 
-_T = _typing.TypeVar("_T")
+class _MaybeAsyncIterator(collections.abc.AsyncIterator[_T], collections.abc.Iterator[_T], metaclass=abc.ABCMeta): ...
 
-class _MaybeAsyncIterator(_abc.AsyncIterator[_T], _abc.Iterator[_T], metaclass=_abc_1.ABCMeta): ...
-
-class _ServicerContext(_grpc.ServicerContext, _aio.ServicerContext):  # type: ignore[misc, type-arg]
+class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type: ignore[misc, type-arg]
     ...
-
-GRPC_GENERATED_VERSION: str
-GRPC_VERSION: str
 
 class RegistrationStub:
     """Served by a plugin at a socket below plugins_registry/."""
 
-    @_typing.overload
-    def __new__(cls, channel: _grpc.Channel) -> _Self: ...
-    @_typing.overload
-    def __new__(cls, channel: _aio.Channel) -> RegistrationAsyncStub: ...
-    GetInfo: _grpc.UnaryUnaryMultiCallable[_pluginregistration_v1_pb2.InfoRequest, _pluginregistration_v1_pb2.PluginInfo]
-    NotifyRegistrationStatus: _grpc.UnaryUnaryMultiCallable[_pluginregistration_v1_pb2.RegistrationStatus, _pluginregistration_v1_pb2.RegistrationStatusResponse]
+    def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
+    GetInfo: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.pluginregistration_v1_pb2.InfoRequest,
+        numaproof.harness.api.pluginregistration_v1_pb2.PluginInfo,
+    ]
 
-@_typing.type_check_only
-class RegistrationAsyncStub(RegistrationStub):
+    NotifyRegistrationStatus: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.pluginregistration_v1_pb2.RegistrationStatus,
+        numaproof.harness.api.pluginregistration_v1_pb2.RegistrationStatusResponse,
+    ]
+
+class RegistrationAsyncStub:
     """Served by a plugin at a socket below plugins_registry/."""
 
-    def __init__(self, channel: _aio.Channel) -> None: ...
-    GetInfo: _aio.UnaryUnaryMultiCallable[_pluginregistration_v1_pb2.InfoRequest, _pluginregistration_v1_pb2.PluginInfo]  # type: ignore[assignment]
-    NotifyRegistrationStatus: _aio.UnaryUnaryMultiCallable[_pluginregistration_v1_pb2.RegistrationStatus, _pluginregistration_v1_pb2.RegistrationStatusResponse]  # type: ignore[assignment]
+    GetInfo: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.pluginregistration_v1_pb2.InfoRequest,
+        numaproof.harness.api.pluginregistration_v1_pb2.PluginInfo,
+    ]
 
-class RegistrationServicer(metaclass=_abc_1.ABCMeta):
+    NotifyRegistrationStatus: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.pluginregistration_v1_pb2.RegistrationStatus,
+        numaproof.harness.api.pluginregistration_v1_pb2.RegistrationStatusResponse,
+    ]
+
+class RegistrationServicer(metaclass=abc.ABCMeta):
     """Served by a plugin at a socket below plugins_registry/."""
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def GetInfo(
         self,
-        request: _pluginregistration_v1_pb2.InfoRequest,
+        request: numaproof.harness.api.pluginregistration_v1_pb2.InfoRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_pluginregistration_v1_pb2.PluginInfo, _abc.Awaitable[_pluginregistration_v1_pb2.PluginInfo]]: ...
+    ) -> typing.Union[numaproof.harness.api.pluginregistration_v1_pb2.PluginInfo, collections.abc.Awaitable[numaproof.harness.api.pluginregistration_v1_pb2.PluginInfo]]: ...
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def NotifyRegistrationStatus(
         self,
-        request: _pluginregistration_v1_pb2.RegistrationStatus,
+        request: numaproof.harness.api.pluginregistration_v1_pb2.RegistrationStatus,
         context: _ServicerContext,
-    ) -> _typing.Union[_pluginregistration_v1_pb2.RegistrationStatusResponse, _abc.Awaitable[_pluginregistration_v1_pb2.RegistrationStatusResponse]]: ...
+    ) -> typing.Union[numaproof.harness.api.pluginregistration_v1_pb2.RegistrationStatusResponse, collections.abc.Awaitable[numaproof.harness.api.pluginregistration_v1_pb2.RegistrationStatusResponse]]: ...
 
-def add_RegistrationServicer_to_server(servicer: RegistrationServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
+def add_RegistrationServicer_to_server(servicer: RegistrationServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

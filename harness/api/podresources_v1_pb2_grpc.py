@@ -3,10 +3,12 @@
 import grpc
 import warnings
 
-from harness.api import podresources_v1_pb2 as harness_dot_api_dot_podresources__v1__pb2
+from numaproof.harness.api import podresources_v1_pb2 as numaproof_dot_harness_dot_api_dot_podresources__v1__pb2
 
-GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_GENERATED_VERSION = '1.63.2'
 GRPC_VERSION = grpc.__version__
+EXPECTED_ERROR_RELEASE = '1.65.0'
+SCHEDULED_RELEASE_DATE = 'June 25, 2024'
 _version_not_supported = False
 
 try:
@@ -16,16 +18,19 @@ except ImportError:
     _version_not_supported = True
 
 if _version_not_supported:
-    raise RuntimeError(
+    warnings.warn(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in harness/api/podresources_v1_pb2_grpc.py depends on'
+        + f' but the generated code in numaproof/harness/api/podresources_v1_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
+        + f' This warning will become an error in {EXPECTED_ERROR_RELEASE},'
+        + f' scheduled for release on {SCHEDULED_RELEASE_DATE}.',
+        RuntimeWarning
     )
 
 
-class PodResourcesListerStub:
+class PodResourcesListerStub(object):
     """Served by the node at pod-resources/kubelet.sock.
     """
 
@@ -37,22 +42,22 @@ class PodResourcesListerStub:
         """
         self.List = channel.unary_unary(
                 '/v1.PodResourcesLister/List',
-                request_serializer=harness_dot_api_dot_podresources__v1__pb2.ListPodResourcesRequest.SerializeToString,
-                response_deserializer=harness_dot_api_dot_podresources__v1__pb2.ListPodResourcesResponse.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_podresources__v1__pb2.ListPodResourcesRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_podresources__v1__pb2.ListPodResourcesResponse.FromString,
                 _registered_method=True)
         self.GetAllocatableResources = channel.unary_unary(
                 '/v1.PodResourcesLister/GetAllocatableResources',
-                request_serializer=harness_dot_api_dot_podresources__v1__pb2.AllocatableResourcesRequest.SerializeToString,
-                response_deserializer=harness_dot_api_dot_podresources__v1__pb2.AllocatableResourcesResponse.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_podresources__v1__pb2.AllocatableResourcesRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_podresources__v1__pb2.AllocatableResourcesResponse.FromString,
                 _registered_method=True)
         self.Get = channel.unary_unary(
                 '/v1.PodResourcesLister/Get',
-                request_serializer=harness_dot_api_dot_podresources__v1__pb2.GetPodResourcesRequest.SerializeToString,
-                response_deserializer=harness_dot_api_dot_podresources__v1__pb2.GetPodResourcesResponse.FromString,
+                request_serializer=numaproof_dot_harness_dot_api_dot_podresources__v1__pb2.GetPodResourcesRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_podresources__v1__pb2.GetPodResourcesResponse.FromString,
                 _registered_method=True)
 
 
-class PodResourcesListerServicer:
+class PodResourcesListerServicer(object):
     """Served by the node at pod-resources/kubelet.sock.
     """
 
@@ -79,28 +84,27 @@ def add_PodResourcesListerServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'List': grpc.unary_unary_rpc_method_handler(
                     servicer.List,
-                    request_deserializer=harness_dot_api_dot_podresources__v1__pb2.ListPodResourcesRequest.FromString,
-                    response_serializer=harness_dot_api_dot_podresources__v1__pb2.ListPodResourcesResponse.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_podresources__v1__pb2.ListPodResourcesRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_podresources__v1__pb2.ListPodResourcesResponse.SerializeToString,
             ),
             'GetAllocatableResources': grpc.unary_unary_rpc_method_handler(
                     servicer.GetAllocatableResources,
-                    request_deserializer=harness_dot_api_dot_podresources__v1__pb2.AllocatableResourcesRequest.FromString,
-                    response_serializer=harness_dot_api_dot_podresources__v1__pb2.AllocatableResourcesResponse.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_podresources__v1__pb2.AllocatableResourcesRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_podresources__v1__pb2.AllocatableResourcesResponse.SerializeToString,
             ),
             'Get': grpc.unary_unary_rpc_method_handler(
                     servicer.Get,
-                    request_deserializer=harness_dot_api_dot_podresources__v1__pb2.GetPodResourcesRequest.FromString,
-                    response_serializer=harness_dot_api_dot_podresources__v1__pb2.GetPodResourcesResponse.SerializeToString,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_podresources__v1__pb2.GetPodResourcesRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_podresources__v1__pb2.GetPodResourcesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'v1.PodResourcesLister', rpc_method_handlers)
     server.add_generic_rpc_handlers((generic_handler,))
-    server.add_registered_method_handlers('v1.PodResourcesLister', rpc_method_handlers)
 
 
  # This class is part of an EXPERIMENTAL API.
-class PodResourcesLister:
+class PodResourcesLister(object):
     """Served by the node at pod-resources/kubelet.sock.
     """
 
@@ -119,8 +123,8 @@ class PodResourcesLister:
             request,
             target,
             '/v1.PodResourcesLister/List',
-            harness_dot_api_dot_podresources__v1__pb2.ListPodResourcesRequest.SerializeToString,
-            harness_dot_api_dot_podresources__v1__pb2.ListPodResourcesResponse.FromString,
+            numaproof_dot_harness_dot_api_dot_podresources__v1__pb2.ListPodResourcesRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_podresources__v1__pb2.ListPodResourcesResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -146,8 +150,8 @@ class PodResourcesLister:
             request,
             target,
             '/v1.PodResourcesLister/GetAllocatableResources',
-            harness_dot_api_dot_podresources__v1__pb2.AllocatableResourcesRequest.SerializeToString,
-            harness_dot_api_dot_podresources__v1__pb2.AllocatableResourcesResponse.FromString,
+            numaproof_dot_harness_dot_api_dot_podresources__v1__pb2.AllocatableResourcesRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_podresources__v1__pb2.AllocatableResourcesResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -173,8 +177,8 @@ class PodResourcesLister:
             request,
             target,
             '/v1.PodResourcesLister/Get',
-            harness_dot_api_dot_podresources__v1__pb2.GetPodResourcesRequest.SerializeToString,
-            harness_dot_api_dot_podresources__v1__pb2.GetPodResourcesResponse.FromString,
+            numaproof_dot_harness_dot_api_dot_podresources__v1__pb2.GetPodResourcesRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_podresources__v1__pb2.GetPodResourcesResponse.FromString,
             options,
             channel_credentials,
             insecure,

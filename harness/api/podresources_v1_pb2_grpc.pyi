@@ -3,71 +3,79 @@
 isort:skip_file
 What each pod was given, v1. Names and numbers are the kubelet's."""
 
-from collections import abc as _abc
-from grpc import aio as _aio
-from harness.api import podresources_v1_pb2 as _podresources_v1_pb2
-import abc as _abc_1
-import grpc as _grpc
-import sys
-import typing as _typing
+import abc
+import collections.abc
+import grpc
+import grpc.aio
+import numaproof.harness.api.podresources_v1_pb2
+import typing
 
-if sys.version_info >= (3, 11):
-    from typing import Self as _Self
-else:
-    from typing_extensions import Self as _Self
+_T = typing.TypeVar("_T")
 
-_T = _typing.TypeVar("_T")
+class _MaybeAsyncIterator(collections.abc.AsyncIterator[_T], collections.abc.Iterator[_T], metaclass=abc.ABCMeta): ...
 
-class _MaybeAsyncIterator(_abc.AsyncIterator[_T], _abc.Iterator[_T], metaclass=_abc_1.ABCMeta): ...
-
-class _ServicerContext(_grpc.ServicerContext, _aio.ServicerContext):  # type: ignore[misc, type-arg]
+class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type: ignore[misc, type-arg]
     ...
-
-GRPC_GENERATED_VERSION: str
-GRPC_VERSION: str
 
 class PodResourcesListerStub:
     """Served by the node at pod-resources/kubelet.sock."""
 
-    @_typing.overload
-    def __new__(cls, channel: _grpc.Channel) -> _Self: ...
-    @_typing.overload
-    def __new__(cls, channel: _aio.Channel) -> PodResourcesListerAsyncStub: ...
-    List: _grpc.UnaryUnaryMultiCallable[_podresources_v1_pb2.ListPodResourcesRequest, _podresources_v1_pb2.ListPodResourcesResponse]
-    GetAllocatableResources: _grpc.UnaryUnaryMultiCallable[_podresources_v1_pb2.AllocatableResourcesRequest, _podresources_v1_pb2.AllocatableResourcesResponse]
-    Get: _grpc.UnaryUnaryMultiCallable[_podresources_v1_pb2.GetPodResourcesRequest, _podresources_v1_pb2.GetPodResourcesResponse]
+    def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
+    List: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.podresources_v1_pb2.ListPodResourcesRequest,
+        numaproof.harness.api.podresources_v1_pb2.ListPodResourcesResponse,
+    ]
 
-@_typing.type_check_only
-class PodResourcesListerAsyncStub(PodResourcesListerStub):
+    GetAllocatableResources: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.podresources_v1_pb2.AllocatableResourcesRequest,
+        numaproof.harness.api.podresources_v1_pb2.AllocatableResourcesResponse,
+    ]
+
+    Get: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.podresources_v1_pb2.GetPodResourcesRequest,
+        numaproof.harness.api.podresources_v1_pb2.GetPodResourcesResponse,
+    ]
+
+class PodResourcesListerAsyncStub:
     """Served by the node at pod-resources/kubelet.sock."""
 
-    def __init__(self, channel: _aio.Channel) -> None: ...
-    List: _aio.UnaryUnaryMultiCallable[_podresources_v1_pb2.ListPodResourcesRequest, _podresources_v1_pb2.ListPodResourcesResponse]  # type: ignore[assignment]
-    GetAllocatableResources: _aio.UnaryUnaryMultiCallable[_podresources_v1_pb2.AllocatableResourcesRequest, _podresources_v1_pb2.AllocatableResourcesResponse]  # type: ignore[assignment]
-    Get: _aio.UnaryUnaryMultiCallable[_podresources_v1_pb2.GetPodResourcesRequest, _podresources_v1_pb2.GetPodResourcesResponse]  # type: ignore[assignment]
+    List: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.podresources_v1_pb2.ListPodResourcesRequest,
+        numaproof.harness.api.podresources_v1_pb2.ListPodResourcesResponse,
+    ]
 
-class PodResourcesListerServicer(metaclass=_abc_1.ABCMeta):
+    GetAllocatableResources: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.podresources_v1_pb2.AllocatableResourcesRequest,
+        numaproof.harness.api.podresources_v1_pb2.AllocatableResourcesResponse,
+    ]
+
+    Get: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.podresources_v1_pb2.GetPodResourcesRequest,
+        numaproof.harness.api.podresources_v1_pb2.GetPodResourcesResponse,
+    ]
+
+class PodResourcesListerServicer(metaclass=abc.ABCMeta):
     """Served by the node at pod-resources/kubelet.sock."""
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def List(
         self,
-        request: _podresources_v1_pb2.ListPodResourcesRequest,
+        request: numaproof.harness.api.podresources_v1_pb2.ListPodResourcesRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_podresources_v1_pb2.ListPodResourcesResponse, _abc.Awaitable[_podresources_v1_pb2.ListPodResourcesResponse]]: ...
+    ) -> typing.Union[numaproof.harness.api.podresources_v1_pb2.ListPodResourcesResponse, collections.abc.Awaitable[numaproof.harness.api.podresources_v1_pb2.ListPodResourcesResponse]]: ...
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def GetAllocatableResources(
         self,
-        request: _podresources_v1_pb2.AllocatableResourcesRequest,
+        request: numaproof.harness.api.podresources_v1_pb2.AllocatableResourcesRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_podresources_v1_pb2.AllocatableResourcesResponse, _abc.Awaitable[_podresources_v1_pb2.AllocatableResourcesResponse]]: ...
+    ) -> typing.Union[numaproof.harness.api.podresources_v1_pb2.AllocatableResourcesResponse, collections.abc.Awaitable[numaproof.harness.api.podresources_v1_pb2.AllocatableResourcesResponse]]: ...
 
-    @_abc_1.abstractmethod
+    @abc.abstractmethod
     def Get(
         self,
-        request: _podresources_v1_pb2.GetPodResourcesRequest,
+        request: numaproof.harness.api.podresources_v1_pb2.GetPodResourcesRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_podresources_v1_pb2.GetPodResourcesResponse, _abc.Awaitable[_podresources_v1_pb2.GetPodResourcesResponse]]: ...
+    ) -> typing.Union[numaproof.harness.api.podresources_v1_pb2.GetPodResourcesResponse, collections.abc.Awaitable[numaproof.harness.api.podresources_v1_pb2.GetPodResourcesResponse]]: ...
 
-def add_PodResourcesListerServicer_to_server(servicer: PodResourcesListerServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
+def add_PodResourcesListerServicer_to_server(servicer: PodResourcesListerServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -11,21 +11,28 @@ from pathlib import Path
 
 from rich.console import Console
 
-import fake_sysfs
-from harness.conformance.catalogue import Check
-from harness.conformance.check_file import OPTIONS_FILE, add_file_options
-from harness.conformance.machine_facts import facts_of
-from harness.conformance.report_files import as_yaml, junit
-from harness.conformance.report_html import html
-from harness.conformance.report_terminal import show
-from harness.conformance.run import NotStartedError, Report, Settings, check_command, check_directory, check_socket
-from harness.conformance.selection import parse_features, read_known_failures, select
-from harness.conformance.stage import Flips, Pace
-from harness.conformance.subject import CommandSubject
-from harness.conformance.surroundings import parse_bind, parse_device_node, parse_environment, runtime_for
-from harness.conformance.verdicts import ERROR, FAIL, PASS, WARN
-from harness.errors import UserError
-from harness.runtimes.places import remove_stale, run_directory
+from numaproof import fake_sysfs
+from numaproof.harness.conformance.catalogue import Check
+from numaproof.harness.conformance.check_file import OPTIONS_FILE, add_file_options
+from numaproof.harness.conformance.machine_facts import facts_of
+from numaproof.harness.conformance.report_files import as_yaml, junit
+from numaproof.harness.conformance.report_html import html
+from numaproof.harness.conformance.report_terminal import show
+from numaproof.harness.conformance.run import (
+    NotStartedError,
+    Report,
+    Settings,
+    check_command,
+    check_directory,
+    check_socket,
+)
+from numaproof.harness.conformance.selection import parse_features, read_known_failures, select
+from numaproof.harness.conformance.stage import Flips, Pace
+from numaproof.harness.conformance.subject import CommandSubject
+from numaproof.harness.conformance.surroundings import parse_bind, parse_device_node, parse_environment, runtime_for
+from numaproof.harness.conformance.verdicts import ERROR, FAIL, PASS, WARN
+from numaproof.harness.errors import UserError
+from numaproof.harness.runtimes.places import remove_stale, run_directory
 
 CONFORMANT, NOT_CONFORMANT, NOT_STARTED = 0, 1, 3
 

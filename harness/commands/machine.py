@@ -11,12 +11,12 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-import fake_sysfs
-from fake_sysfs.capture import capture
-from fake_sysfs.draw import draw, format_bytes, headline
-from fake_sysfs.errors import MachineError
-from fake_sysfs.importers import import_archive
-from fake_sysfs.machine import Machine
+from numaproof import fake_sysfs
+from numaproof.fake_sysfs.capture import capture
+from numaproof.fake_sysfs.draw import draw, format_bytes, headline
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.importers import import_archive
+from numaproof.fake_sysfs.machine import Machine
 
 MACHINE = "a preset, a YAML file, an hwloc string, a tree, a snapshot tarball, or `host`"
 

@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import fake_sysfs
-from harness.errors import UserError
-from harness.node.config import Setting, config_of, read_file
-from harness.node.node import Node
+from numaproof import fake_sysfs
+from numaproof.harness.errors import UserError
+from numaproof.harness.node.config import Setting, config_of, read_file
+from numaproof.harness.node.node import Node
 
 _SIGNALS = {signal.SIGTERM, signal.SIGINT}
 

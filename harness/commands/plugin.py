@@ -2,8 +2,8 @@
 
 import argparse
 
-from harness.errors import UserError
-from plugins_mock import PluginError, program
+from numaproof.harness.errors import UserError
+from numaproof.plugins_mock import PluginError, program
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

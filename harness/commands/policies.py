@@ -5,11 +5,11 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from harness.errors import UserError
-from harness.topology.bitmask import format_mask, ids_of
-from harness.topology.comparison import COMPARED, Row, compare
-from harness.topology.hints import TopologyHint
-from harness.topology.policies import Policy
+from numaproof.harness.errors import UserError
+from numaproof.harness.topology.bitmask import format_mask, ids_of
+from numaproof.harness.topology.comparison import COMPARED, Row, compare
+from numaproof.harness.topology.hints import TopologyHint
+from numaproof.harness.topology.policies import Policy
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

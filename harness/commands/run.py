@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from fake_sysfs import Machine, MachineError
-from harness.errors import UserError
-from harness.pytest_plugin import RUNTIMES
-from harness.report.pictures import write_pictures
-from harness.runtimes.places import remove_stale
-from harness.scenario.bench import chosen_runtime
-from harness.scenario.instances import Instance
-from harness.scenario.selection import chosen, found, shipped_scenarios
-from harness.scenario.sharing import ByMachine, shares
-from harness.scenario.trees import machine_of
+from numaproof.fake_sysfs import Machine, MachineError
+from numaproof.harness.errors import UserError
+from numaproof.harness.report.pictures import write_pictures
+from numaproof.harness.runtimes.places import remove_stale
+from numaproof.harness.scenario.bench import chosen_runtime
+from numaproof.harness.scenario.instances import Instance
+from numaproof.harness.scenario.selection import chosen, found, shipped_scenarios
+from numaproof.harness.scenario.sharing import ByMachine, shares
+from numaproof.harness.scenario.trees import machine_of
+from numaproof.pytest_plugin import RUNTIMES
 
 _RESULTS = ("junit.xml", "summary.json")
 _PICTURES = "machines"
@@ -115,7 +115,7 @@ def _sealed(wanted: Sequence[str], shipped: Path) -> list[str]:
     ours = all(Path(file).is_relative_to(shipped) for file in files)
     # Tests are named by their place below this folder.
     root = str(shipped) if ours else os.path.commonpath([Path.cwd(), *files])
-    options = ["--disable-plugin-autoload", "-p", "xdist", "-p", "harness.pytest_plugin", "-p", "no:cacheprovider"]
+    options = ["--disable-plugin-autoload", "-p", "xdist", "-p", "numaproof.pytest_plugin", "-p", "no:cacheprovider"]
     options += ["--noconftest", "-c", os.devnull, f"--rootdir={root}", f"--confcutdir={root}"]
     # We are imported already, which pytest would warn of: nothing of ours needs its rewritten assertions.
     return [*options, "--import-mode=importlib", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
@@ -124,6 +124,6 @@ def _sealed(wanted: Sequence[str], shipped: Path) -> list[str]:
 def _reap(runtime: str) -> None:
     """Remove the containers of runs, or of workers of this one, that had to be killed."""
     if runtime == "docker":
-        from harness.runtimes.docker import reap_abandoned  # noqa: PLC0415 (the SDK takes long to import)
+        from numaproof.harness.runtimes.docker import reap_abandoned  # noqa: PLC0415 (the SDK takes long to import)
 
         reap_abandoned()

@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
-from harness.vectors.families import FAMILIES, family_of, find_family
-from harness.vectors.replay import Outcome, replay_file
+from numaproof.harness.vectors.families import FAMILIES, family_of, find_family
+from numaproof.harness.vectors.replay import Outcome, replay_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

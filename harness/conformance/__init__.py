@@ -1,8 +1,8 @@
 """The conformance suite for device plugins, as a library: `check(command).failures()`, and its parts."""
 
-from harness.conformance.catalogue import CATALOGUE, Check, Level
-from harness.conformance.outcome import Facts
-from harness.conformance.run import (
+from numaproof.harness.conformance.catalogue import CATALOGUE, Check, Level
+from numaproof.harness.conformance.outcome import Facts
+from numaproof.harness.conformance.run import (
     NotStartedError,
     Report,
     Settings,
@@ -11,9 +11,9 @@ from harness.conformance.run import (
     check_directory,
     check_socket,
 )
-from harness.conformance.stage import Flips, Pace
-from harness.conformance.subject import CommandSubject
-from harness.conformance.verdicts import Result
+from numaproof.harness.conformance.stage import Flips, Pace
+from numaproof.harness.conformance.subject import CommandSubject
+from numaproof.harness.conformance.verdicts import Result
 
 __all__ = [
     "CATALOGUE",

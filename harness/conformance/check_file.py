@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from harness.errors import UserError
+from numaproof.harness.errors import UserError
 
 OPTIONS_FILE = "numaproof.yaml"
 _SECTION = "check"

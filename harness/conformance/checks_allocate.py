@@ -4,9 +4,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.conformance.exchange import Called, Exchange, Happened
-from harness.conformance.outcome import Facts, Outcome, skipped, verdict_of
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.conformance.exchange import Called, Exchange, Happened
+from numaproof.harness.conformance.outcome import Facts, Outcome, skipped, verdict_of
 
 FAST_SECONDS = 1.0
 _VALID = ("single", "ordered", "all", "batch", "mixed sizes")

@@ -5,9 +5,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.conformance.exchange import Ended, Exchange, Happened, Listed, Opened, Registered
-from harness.conformance.outcome import Facts, Outcome, failed, passed, skipped, verdict_of
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.conformance.exchange import Ended, Exchange, Happened, Listed, Opened, Registered
+from numaproof.harness.conformance.outcome import Facts, Outcome, failed, passed, skipped, verdict_of
 
 PROMPT_SECONDS = 10
 MOST_BYTES = 4 * 1024 * 1024

@@ -2,9 +2,9 @@
 
 import re
 
-from harness.conformance.exchange import Called, Ended, Exchange, Happened, Registered
-from harness.conformance.outcome import Facts, Outcome, failed, passed, skipped, verdict_of
-from harness.conformance.subject import KUBELET_DIRECTORY, KUBELET_REGISTRY
+from numaproof.harness.conformance.exchange import Called, Ended, Exchange, Happened, Registered
+from numaproof.harness.conformance.outcome import Facts, Outcome, failed, passed, skipped, verdict_of
+from numaproof.harness.conformance.subject import KUBELET_DIRECTORY, KUBELET_REGISTRY
 
 LONGEST_SOCKET_PATH = 107
 _DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import grpc
 from google.protobuf.message import Message
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
-from harness.conformance.exchange import Called, Ended, Listed, Opened, Recorder
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
+from numaproof.harness.conformance.exchange import Called, Ended, Listed, Opened, Recorder
 
 _OPTIONS = [
     ("grpc.use_local_subchannel_pool", 1),  # a restarted plugin is not met with the back-off of its predecessor

@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 
 from google.protobuf.message import Message
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 
 
 @dataclass(frozen=True, slots=True)

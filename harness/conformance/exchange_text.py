@@ -2,8 +2,8 @@
 
 from google.protobuf.message import Message
 
-from harness.conformance.catalogue import Check
-from harness.conformance.exchange import Called, Ended, Event, Exchange, Listed, Opened, Registered
+from numaproof.harness.conformance.catalogue import Check
+from numaproof.harness.conformance.exchange import Called, Ended, Event, Exchange, Listed, Opened, Registered
 
 _LONGEST_MESSAGE = 600
 _MOST_EVENTS = 60

@@ -13,13 +13,13 @@ from typing import NoReturn, Self
 import grpc
 from google.protobuf.message import Message
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
-from harness.api import pluginregistration_v1_pb2 as watched
-from harness.api import pluginregistration_v1_pb2_grpc as watched_grpc
-from harness.conformance.connection import Connection, channel_to, recorded_call
-from harness.conformance.exchange import Happened, Recorder, Registered
-from harness.errors import UserError
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
+from numaproof.harness.api import pluginregistration_v1_pb2 as watched
+from numaproof.harness.api import pluginregistration_v1_pb2_grpc as watched_grpc
+from numaproof.harness.conformance.connection import Connection, channel_to, recorded_call
+from numaproof.harness.conformance.exchange import Happened, Recorder, Registered
+from numaproof.harness.errors import UserError
 
 DIAL_SECONDS = 10  # the kubelet's
 _DIAL_SLICE_SECONDS = 0.5

@@ -7,10 +7,10 @@ from typing import Any
 
 import yaml
 
-from harness.conformance.exchange_text import about
-from harness.conformance.report_terminal import verdict_words
-from harness.conformance.run import Report
-from harness.conformance.verdicts import ERROR, FAIL, SKIP, WARN, Result
+from numaproof.harness.conformance.exchange_text import about
+from numaproof.harness.conformance.report_terminal import verdict_words
+from numaproof.harness.conformance.run import Report
+from numaproof.harness.conformance.verdicts import ERROR, FAIL, SKIP, WARN, Result
 
 # What XML 1.0 cannot hold, not even escaped: a subject's last words may hold anything.
 _NOT_IN_XML = {code: "?" for code in range(0x20) if code not in (0x09, 0x0A, 0x0D)} | {0xFFFE: "?", 0xFFFF: "?"}

@@ -3,10 +3,10 @@
 from collections.abc import Collection
 from html import escape
 
-from harness.conformance.exchange_text import about
-from harness.conformance.report_terminal import summary_line, verdict_words
-from harness.conformance.run import Report
-from harness.conformance.verdicts import Result
+from numaproof.harness.conformance.exchange_text import about
+from numaproof.harness.conformance.report_terminal import summary_line, verdict_words
+from numaproof.harness.conformance.run import Report
+from numaproof.harness.conformance.verdicts import Result
 
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #222; }

@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.conformance.run import Report
-from harness.conformance.verdicts import ERROR, FAIL, PASS, SKIP, WARN, Result
+from numaproof.harness.conformance.run import Report
+from numaproof.harness.conformance.verdicts import ERROR, FAIL, PASS, SKIP, WARN, Result
 
 _COLOURS = {PASS: "green", FAIL: "bold red", WARN: "yellow", SKIP: "dim", ERROR: "bold magenta"}
 

@@ -7,17 +7,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from harness.conformance.catalogue import CATALOGUE, Check, Session
-from harness.conformance.exchange import Exchange, Happened, Recorder, Registered
-from harness.conformance.outcome import Facts
-from harness.conformance.session_calls import run_calls
-from harness.conformance.session_restart import run_restart
-from harness.conformance.session_start import run_early, run_refused
-from harness.conformance.stage import Flips, Pace, Stage, make_place, stage
-from harness.conformance.subject import CommandSubject, Place, Subject
-from harness.conformance.verdicts import ERROR, FAIL, Conditions, Result, judge
-from harness.runtimes.launched import NamespaceRuntime, ProcessRuntime, namespaces_work
-from harness.runtimes.places import run_directory
+from numaproof.harness.conformance.catalogue import CATALOGUE, Check, Session
+from numaproof.harness.conformance.exchange import Exchange, Happened, Recorder, Registered
+from numaproof.harness.conformance.outcome import Facts
+from numaproof.harness.conformance.session_calls import run_calls
+from numaproof.harness.conformance.session_restart import run_restart
+from numaproof.harness.conformance.session_start import run_early, run_refused
+from numaproof.harness.conformance.stage import Flips, Pace, Stage, make_place, stage
+from numaproof.harness.conformance.subject import CommandSubject, Place, Subject
+from numaproof.harness.conformance.verdicts import ERROR, FAIL, Conditions, Result, judge
+from numaproof.harness.runtimes.launched import NamespaceRuntime, ProcessRuntime, namespaces_work
+from numaproof.harness.runtimes.places import run_directory
 
 _PLAYS: Mapping[Session, Callable[[Stage], None]] = {
     Session.CALLS: run_calls,

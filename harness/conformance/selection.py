@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from harness.conformance.catalogue import BY_ID, CATALOGUE, FEATURES, Check, Level
-from harness.errors import UserError
+from numaproof.harness.conformance.catalogue import BY_ID, CATALOGUE, FEATURES, Check, Level
+from numaproof.harness.errors import UserError
 
 _ORDER = [Level.MUST, Level.SHOULD, Level.MAY]
 

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Iterator, Sequence
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.conformance.connection import Connection
-from harness.conformance.stage import Stage
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.conformance.connection import Connection
+from numaproof.harness.conformance.stage import Stage
 
 UNKNOWN_ID = "numaproof-no-such-device"
 PRESTART_SECONDS = 30  # the kubelet's

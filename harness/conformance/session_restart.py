@@ -2,7 +2,7 @@
 
 import time
 
-from harness.conformance.stage import Flips, Stage
+from numaproof.harness.conformance.stage import Flips, Stage
 
 _QUIET_SECONDS = 300
 _OVERLAP_SECONDS = 4  # and twice what it took before: a subject that watches kubelet.sock comes by then

@@ -3,9 +3,9 @@
 import contextlib
 import socket
 
-from harness.conformance.exchange import Registered
-from harness.conformance.kubelet import sockets_in
-from harness.conformance.stage import Stage
+from numaproof.harness.conformance.exchange import Registered
+from numaproof.harness.conformance.kubelet import sockets_in
+from numaproof.harness.conformance.stage import Stage
 
 _RETRY_FACTOR = 1.5  # some try again every 30 s, which is the usual timeout
 

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.conformance.connection import Connection
-from harness.conformance.exchange import Happened, Recorder
-from harness.conformance.kubelet import FakeKubelet
-from harness.conformance.subject import Life, Place, Subject
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.conformance.connection import Connection
+from numaproof.harness.conformance.exchange import Happened, Recorder
+from numaproof.harness.conformance.kubelet import FakeKubelet
+from numaproof.harness.conformance.subject import Life, Place, Subject
 
 _POLL_SECONDS = 0.02
 _SETTLE_SECONDS = 0.5

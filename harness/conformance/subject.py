@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from harness.conformance.exchange import Happened, Recorder
-from harness.runtimes.program import Bind, CannotStartError, DeviceNode, Finished, Program, Running, Runtime
+from numaproof.harness.conformance.exchange import Happened, Recorder
+from numaproof.harness.runtimes.program import Bind, CannotStartError, DeviceNode, Finished, Program, Running, Runtime
 
 KUBELET_DIRECTORY = "/var/lib/kubelet/device-plugins"
 KUBELET_REGISTRY = "/var/lib/kubelet/plugins_registry"

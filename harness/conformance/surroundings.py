@@ -3,10 +3,10 @@
 from contextlib import ExitStack
 from pathlib import Path
 
-from harness.errors import UserError
-from harness.runtimes.launched import NamespaceRuntime, ProcessRuntime, namespaces_work
-from harness.runtimes.places import run_directory
-from harness.runtimes.program import Bind, DeviceNode, Runtime
+from numaproof.harness.errors import UserError
+from numaproof.harness.runtimes.launched import NamespaceRuntime, ProcessRuntime, namespaces_work
+from numaproof.harness.runtimes.places import run_directory
+from numaproof.harness.runtimes.program import Bind, DeviceNode, Runtime
 
 
 def runtime_for(name: str, image: str | None, ending: ExitStack) -> tuple[Runtime, tuple[str, ...]]:
@@ -23,7 +23,7 @@ def runtime_for(name: str, image: str | None, ending: ExitStack) -> tuple[Runtim
 
 
 def _docker(image: str, ending: ExitStack) -> tuple[Runtime, tuple[str, ...]]:
-    from harness.runtimes.docker import DockerRuntime, connect, has_image  # noqa: PLC0415 (the SDK takes long to import)
+    from numaproof.harness.runtimes.docker import DockerRuntime, connect, has_image  # noqa: PLC0415 (the SDK takes long to import)
 
     client = connect()
     try:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from harness.conformance import checks_allocate, checks_list, checks_register
-from harness.conformance.catalogue import BY_ID, Check, Level
-from harness.conformance.exchange import Called, Exchange, Registered
-from harness.conformance.outcome import Facts, Outcome
+from numaproof.harness.conformance import checks_allocate, checks_list, checks_register
+from numaproof.harness.conformance.catalogue import BY_ID, Check, Level
+from numaproof.harness.conformance.exchange import Called, Exchange, Registered
+from numaproof.harness.conformance.outcome import Facts, Outcome
 
 PASS, FAIL, WARN, SKIP, ERROR = "pass", "fail", "warn", "skip", "error"
 

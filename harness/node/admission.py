@@ -7,26 +7,26 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.api import deviceplugin_v1beta1_pb2 as plugin_api
-from harness.api import numaproof_v1_pb2 as api
-from harness.errors import UserError
-from harness.managers import Managers
-from harness.node import snapshot
-from harness.node.config import NodeConfig
-from harness.node.deciding import Decider
-from harness.node.events import EventLog
-from harness.node.fit import check_fit, whole_amounts
-from harness.node.manifests import check_manifest, read_manifest
-from harness.node.measures import Measures
-from harness.node.plugins import PluginHub
-from harness.node.records import Given, Phase, PodRecord, PodRecords
-from harness.node.reservations import Reservations
-from harness.node.store import NodeState, Store
-from harness.node.views import ContainerView, PodView, pod_message, verdict_message
-from harness.pods.pod import Container, Pod
-from harness.providers.devices import Device
-from harness.topology.provider import AllocationError
-from harness.topology.verdict import ADMITTED, Verdict, unexpected
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
+from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.errors import UserError
+from numaproof.harness.managers import Managers
+from numaproof.harness.node import snapshot
+from numaproof.harness.node.config import NodeConfig
+from numaproof.harness.node.deciding import Decider
+from numaproof.harness.node.events import EventLog
+from numaproof.harness.node.fit import check_fit, whole_amounts
+from numaproof.harness.node.manifests import check_manifest, read_manifest
+from numaproof.harness.node.measures import Measures
+from numaproof.harness.node.plugins import PluginHub
+from numaproof.harness.node.records import Given, Phase, PodRecord, PodRecords
+from numaproof.harness.node.reservations import Reservations
+from numaproof.harness.node.store import NodeState, Store
+from numaproof.harness.node.views import ContainerView, PodView, pod_message, verdict_message
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.providers.devices import Device
+from numaproof.harness.topology.provider import AllocationError
+from numaproof.harness.topology.verdict import ADMITTED, Verdict, unexpected
 
 REMEMBERED_REFUSALS = 1000
 

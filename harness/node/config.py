@@ -9,13 +9,13 @@ from typing import Any, Literal, NamedTuple
 
 import yaml
 
-from fake_sysfs.lists import parse_cpulist
-from harness.errors import UserError
-from harness.node.kubelet_keys import USED, WITHOUT_EFFECT
-from harness.pods.quantity import parse_quantity, value
-from harness.providers.cpu.options import parse_options
-from harness.providers.memory.manager import PolicyName as MemoryPolicy
-from harness.topology.truth import parse_bool
+from numaproof.fake_sysfs.lists import parse_cpulist
+from numaproof.harness.errors import UserError
+from numaproof.harness.node.kubelet_keys import USED, WITHOUT_EFFECT
+from numaproof.harness.pods.quantity import parse_quantity, value
+from numaproof.harness.providers.cpu.options import parse_options
+from numaproof.harness.providers.memory.manager import PolicyName as MemoryPolicy
+from numaproof.harness.topology.truth import parse_bool
 
 Semantics = Literal["current", "kep"]
 
@@ -53,7 +53,7 @@ DEFAULT_EVICTION = {"memory.available": "100Mi"}  # the part of the kubelet's de
 
 @dataclass(frozen=True, slots=True)
 class NodeConfig:
-    """How a node decides; what depends on the machine is settled by harness.node.reservations."""
+    """How a node decides; what depends on the machine is settled by numaproof.harness.node.reservations."""
 
     topology_policy: str = "none"
     topology_scope: str = "container"

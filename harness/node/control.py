@@ -6,17 +6,17 @@ from typing import NoReturn, TypeVar
 
 import grpc
 
-from fake_sysfs import Machine
-from harness.api import numaproof_v1_pb2 as api
-from harness.api import numaproof_v1_pb2_grpc as api_grpc
-from harness.errors import UserError
-from harness.managers import Managers
-from harness.node.admission import Admissions, UnknownPodError
-from harness.node.discovery import hugepage_resource
-from harness.node.events import EventLog
-from harness.node.explain import Explainer
-from harness.node.plugins import PluginHub
-from harness.node.views import device_message, pod_message, verdict_message
+from numaproof.fake_sysfs import Machine
+from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
+from numaproof.harness.errors import UserError
+from numaproof.harness.managers import Managers
+from numaproof.harness.node.admission import Admissions, UnknownPodError
+from numaproof.harness.node.discovery import hugepage_resource
+from numaproof.harness.node.events import EventLog
+from numaproof.harness.node.explain import Explainer
+from numaproof.harness.node.plugins import PluginHub
+from numaproof.harness.node.views import device_message, pod_message, verdict_message
 
 T = TypeVar("T")
 

@@ -4,10 +4,10 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from harness.managers import Managers
-from harness.node import snapshot
-from harness.node.questions import Conversation, SwitchboardPort, UnansweredError
-from harness.providers.devices.port import PreferredPort
+from numaproof.harness.managers import Managers
+from numaproof.harness.node import snapshot
+from numaproof.harness.node.questions import Conversation, SwitchboardPort, UnansweredError
+from numaproof.harness.providers.devices.port import PreferredPort
 
 T = TypeVar("T")
 

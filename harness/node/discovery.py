@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 
-from fake_sysfs import Cache, Cpu, Machine
-from harness.managers import NodeDescription
-from harness.providers.memory import MemoryNode
+from numaproof.fake_sysfs import Cache, Cpu, Machine
+from numaproof.harness.managers import NodeDescription
+from numaproof.harness.providers.memory import MemoryNode
 
 _UNITS = ((1 << 20, "Gi"), (1 << 10, "Mi"), (1, "Ki"))  # in kB
 

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 
-from harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.api import numaproof_v1_pb2 as api
 
 REMEMBERED = 10_000
 REMEMBERED_BYTES = 64 << 20  # a single list of devices may have some MiB

@@ -5,24 +5,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from harness.api import numaproof_v1_pb2 as api
-from harness.managers import Managers
-from harness.node import snapshot
-from harness.node.admission import Admissions
-from harness.node.config import NodeConfig
-from harness.node.deciding import Decider
-from harness.node.manifests import read_manifest
-from harness.node.records import PodRecord
-from harness.node.views import PodView, hint_message, pod_message, verdict_message
-from harness.pods.pod import Container
-from harness.topology.bitmask import ids_of, masks_over
-from harness.topology.hints import HintFamily, Hints, TopologyHint
-from harness.topology.numa import NumaInfo
-from harness.topology.policies import Decision, find_policy, policy_options
-from harness.topology.provider import AllocationError
-from harness.topology.scopes import find_scope
-from harness.topology.store import NO_AFFINITY
-from harness.topology.verdict import NO_COMMON_AFFINITY, Verdict, unexpected
+from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.managers import Managers
+from numaproof.harness.node import snapshot
+from numaproof.harness.node.admission import Admissions
+from numaproof.harness.node.config import NodeConfig
+from numaproof.harness.node.deciding import Decider
+from numaproof.harness.node.manifests import read_manifest
+from numaproof.harness.node.records import PodRecord
+from numaproof.harness.node.views import PodView, hint_message, pod_message, verdict_message
+from numaproof.harness.pods.pod import Container
+from numaproof.harness.topology.bitmask import ids_of, masks_over
+from numaproof.harness.topology.hints import HintFamily, Hints, TopologyHint
+from numaproof.harness.topology.numa import NumaInfo
+from numaproof.harness.topology.policies import Decision, find_policy, policy_options
+from numaproof.harness.topology.provider import AllocationError
+from numaproof.harness.topology.scopes import find_scope
+from numaproof.harness.topology.store import NO_AFFINITY
+from numaproof.harness.topology.verdict import NO_COMMON_AFFINITY, Verdict, unexpected
 
 # Over many nodes there are more hints than anybody can read: so many of the smallest sets of nodes are looked at.
 LISTED_MASKS = 4096

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from harness.pods.pod import Pod
-from harness.pods.quantity import milli_value, value
-from harness.pods.requests import effective_requests
-from harness.topology.verdict import Verdict
+from numaproof.harness.pods.pod import Pod
+from numaproof.harness.pods.quantity import milli_value, value
+from numaproof.harness.pods.requests import effective_requests
+from numaproof.harness.topology.verdict import Verdict
 
 Amounts = Mapping[str, int]  # by resource; cpu in thousandths
 

@@ -1,6 +1,6 @@
 """The keys of a KubeletConfiguration (v1beta1): a user's file may hold any of them, and a misspelt one is refused."""
 
-# What the reference node acts on; harness.node.config says how.
+# What the reference node acts on; numaproof.harness.node.config says how.
 _USED = """
 cpuManagerPolicy cpuManagerPolicyOptions evictionHard featureGates kubeReserved maxPods memoryManagerPolicy
 mergeDefaultEvictionSettings reservedMemory reservedSystemCPUs systemReserved topologyManagerPolicy

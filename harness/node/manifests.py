@@ -5,9 +5,9 @@ from typing import Any
 
 import yaml
 
-from harness.errors import UserError
-from harness.pods.manifest import pod_from
-from harness.pods.pod import Pod
+from numaproof.harness.errors import UserError
+from numaproof.harness.pods.manifest import pod_from
+from numaproof.harness.pods.pod import Pod
 
 LONGEST = 1 << 20  # characters; the API server takes no larger pod
 

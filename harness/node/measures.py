@@ -1,10 +1,10 @@
 """Which of the kubelet's metrics a decision changes."""
 
-from harness.managers import Managers
-from harness.node.config import NodeConfig
-from harness.node.metrics import Metrics
-from harness.pods.pod import Pod
-from harness.topology.verdict import NO_COMMON_AFFINITY, Verdict
+from numaproof.harness.managers import Managers
+from numaproof.harness.node.config import NodeConfig
+from numaproof.harness.node.metrics import Metrics
+from numaproof.harness.pods.pod import Pod
+from numaproof.harness.topology.verdict import NO_COMMON_AFFINITY, Verdict
 
 
 class Measures:

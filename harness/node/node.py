@@ -14,35 +14,35 @@ from typing import Any, Self
 
 import grpc
 
-from fake_sysfs import Machine
-from harness.api import numaproof_v1_pb2 as api
-from harness.api import numaproof_v1_pb2_grpc, podresources_v1_pb2_grpc
-from harness.errors import UserError
-from harness.managers import ManagerConfig, Managers, NodeDescription
-from harness.node import snapshot
-from harness.node.admission import Admission, Admissions
-from harness.node.config import NodeConfig
-from harness.node.control import MOST_WATCHERS, ControlService
-from harness.node.deciding import Decider
-from harness.node.discovery import describe
-from harness.node.events import EventLog
-from harness.node.explain import Explainer
-from harness.node.measures import Measures
-from harness.node.metrics import Metrics
-from harness.node.plugins import PluginHub
-from harness.node.plugins.sockets import ListeningSocket, private_directory
-from harness.node.pod_resources import PodResourcesService
-from harness.node.questions import SwitchboardPort
-from harness.node.records import PodRecords
-from harness.node.reservations import reserve
-from harness.node.store import Store
-from harness.node.views import ContainerView, PodView, device_message
-from harness.node.web import WebServer, json_page
-from harness.pods.qos import qos_class
-from harness.providers.devices import Device
-from harness.topology.bitmask import MAX_NODE
-from harness.topology.numa import NumaInfo
-from harness.topology.verdict import Verdict
+from numaproof.fake_sysfs import Machine
+from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.api import numaproof_v1_pb2_grpc, podresources_v1_pb2_grpc
+from numaproof.harness.errors import UserError
+from numaproof.harness.managers import ManagerConfig, Managers, NodeDescription
+from numaproof.harness.node import snapshot
+from numaproof.harness.node.admission import Admission, Admissions
+from numaproof.harness.node.config import NodeConfig
+from numaproof.harness.node.control import MOST_WATCHERS, ControlService
+from numaproof.harness.node.deciding import Decider
+from numaproof.harness.node.discovery import describe
+from numaproof.harness.node.events import EventLog
+from numaproof.harness.node.explain import Explainer
+from numaproof.harness.node.measures import Measures
+from numaproof.harness.node.metrics import Metrics
+from numaproof.harness.node.plugins import PluginHub
+from numaproof.harness.node.plugins.sockets import ListeningSocket, private_directory
+from numaproof.harness.node.pod_resources import PodResourcesService
+from numaproof.harness.node.questions import SwitchboardPort
+from numaproof.harness.node.records import PodRecords
+from numaproof.harness.node.reservations import reserve
+from numaproof.harness.node.store import Store
+from numaproof.harness.node.views import ContainerView, PodView, device_message
+from numaproof.harness.node.web import WebServer, json_page
+from numaproof.harness.pods.qos import qos_class
+from numaproof.harness.providers.devices import Device
+from numaproof.harness.topology.bitmask import MAX_NODE
+from numaproof.harness.topology.numa import NumaInfo
+from numaproof.harness.topology.verdict import Verdict
 
 # Calls that are served at the same time; a pod whose plugin hangs holds one.
 CALLS = 64

@@ -4,12 +4,12 @@ from typing import NoReturn
 
 import grpc
 
-from harness.api import podresources_v1_pb2 as api
-from harness.api import podresources_v1_pb2_grpc as api_grpc
-from harness.managers import Managers
-from harness.node.admission import Admissions
-from harness.node.metrics import Metrics
-from harness.node.views import container_devices, container_memory, pod_resources_message
+from numaproof.harness.api import podresources_v1_pb2 as api
+from numaproof.harness.api import podresources_v1_pb2_grpc as api_grpc
+from numaproof.harness.managers import Managers
+from numaproof.harness.node.admission import Admissions
+from numaproof.harness.node.metrics import Metrics
+from numaproof.harness.node.views import container_devices, container_memory, pod_resources_message
 
 VERSION = "v1"
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from harness.providers.devices.port import PreferredPort
-from harness.topology.provider import AllocationError
+from numaproof.harness.providers.devices.port import PreferredPort
+from numaproof.harness.topology.provider import AllocationError
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from harness.api import deviceplugin_v1beta1_pb2 as plugin_api
-from harness.errors import UserError
-from harness.node.fit import Amounts, requests_of
-from harness.node.plugins import merge_responses
-from harness.pods.pod import Pod
-from harness.providers.devices import Device
-from harness.topology.hints import TopologyHint
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
+from numaproof.harness.errors import UserError
+from numaproof.harness.node.fit import Amounts, requests_of
+from numaproof.harness.node.plugins import merge_responses
+from numaproof.harness.pods.pod import Pod
+from numaproof.harness.providers.devices import Device
+from numaproof.harness.topology.hints import TopologyHint
 
 
 class Phase(Enum):

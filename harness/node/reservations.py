@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fake_sysfs.lists import format_cpulist
-from harness.errors import UserError
-from harness.managers import NodeDescription
-from harness.node.config import NodeConfig
-from harness.pods.quantity import parse_quantity, value
-from harness.providers.cpu.options import parse_options
-from harness.providers.cpu.picking import reserve as pick_reserved
-from harness.providers.cpu.topology import CpuTopology
+from numaproof.fake_sysfs.lists import format_cpulist
+from numaproof.harness.errors import UserError
+from numaproof.harness.managers import NodeDescription
+from numaproof.harness.node.config import NodeConfig
+from numaproof.harness.pods.quantity import parse_quantity, value
+from numaproof.harness.providers.cpu.options import parse_options
+from numaproof.harness.providers.cpu.picking import reserve as pick_reserved
+from numaproof.harness.providers.cpu.topology import CpuTopology
 
 MEMORY = "memory"
 

@@ -3,19 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.api import deviceplugin_v1beta1_pb2 as plugin_api
-from harness.errors import UserError
-from harness.managers import Managers
-from harness.node.config import NodeConfig
-from harness.node.records import Given, Phase, PodRecord, PodRecords
-from harness.node.state.cpus import CpuState
-from harness.node.state.devices import DeviceEntry, DeviceState
-from harness.node.state.memory import MemoryState
-from harness.node.state.pods import SavedContainer, SavedDevices, SavedPod
-from harness.node.store import LoadedState, NodeState
-from harness.providers.devices import Device
-from harness.providers.memory import Block, MachineState
-from harness.topology.hints import TopologyHint
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
+from numaproof.harness.errors import UserError
+from numaproof.harness.managers import Managers
+from numaproof.harness.node.config import NodeConfig
+from numaproof.harness.node.records import Given, Phase, PodRecord, PodRecords
+from numaproof.harness.node.state.cpus import CpuState
+from numaproof.harness.node.state.devices import DeviceEntry, DeviceState
+from numaproof.harness.node.state.memory import MemoryState
+from numaproof.harness.node.state.pods import SavedContainer, SavedDevices, SavedPod
+from numaproof.harness.node.store import LoadedState, NodeState
+from numaproof.harness.providers.devices import Device
+from numaproof.harness.providers.memory import Block, MachineState
+from numaproof.harness.topology.hints import TopologyHint
 
 NO_NODE = -1  # where the kubelet files devices that have no NUMA node
 

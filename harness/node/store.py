@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.node.plugins.sockets import private_directory
-from harness.node.state import cpus, devices, files, memory, pods
-from harness.node.state.cpus import CpuState
-from harness.node.state.devices import DeviceState
-from harness.node.state.memory import MemoryState
-from harness.node.state.pods import SavedPod
+from numaproof.harness.node.plugins.sockets import private_directory
+from numaproof.harness.node.state import cpus, devices, files, memory, pods
+from numaproof.harness.node.state.cpus import CpuState
+from numaproof.harness.node.state.devices import DeviceState
+from numaproof.harness.node.state.memory import MemoryState
+from numaproof.harness.node.state.pods import SavedPod
 
 
 @dataclass(frozen=True, slots=True)

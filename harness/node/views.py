@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from harness.api import deviceplugin_v1beta1_pb2 as plugin_api
-from harness.api import numaproof_v1_pb2 as api
-from harness.api import podresources_v1_pb2 as resources_api
-from harness.pods.pod import Pod
-from harness.pods.qos import qos_class
-from harness.providers.devices import Device
-from harness.providers.memory import Block
-from harness.topology.bitmask import ids_of
-from harness.topology.hints import TopologyHint
-from harness.topology.verdict import Verdict
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
+from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.api import podresources_v1_pb2 as resources_api
+from numaproof.harness.pods.pod import Pod
+from numaproof.harness.pods.qos import qos_class
+from numaproof.harness.providers.devices import Device
+from numaproof.harness.providers.memory import Block
+from numaproof.harness.topology.bitmask import ids_of
+from numaproof.harness.topology.hints import TopologyHint
+from numaproof.harness.topology.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UserError
-from harness.node.plugins.sockets import LONGEST_PATH, fits
+from numaproof.harness.errors import UserError
+from numaproof.harness.node.plugins.sockets import LONGEST_PATH, fits
 
 Page = Callable[[], tuple[str, str]]  # answers (content type, text)
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from harness.errors import UserError
-from harness.pods.pod import Container, Pod, PodResources
-from harness.pods.pod_defaults import is_hugepages, with_defaults
-from harness.pods.quantity import parse_quantity
-from harness.pods.requests import container_requests
+from numaproof.harness.errors import UserError
+from numaproof.harness.pods.pod import Container, Pod, PodResources
+from numaproof.harness.pods.pod_defaults import is_hugepages, with_defaults
+from numaproof.harness.pods.quantity import parse_quantity
+from numaproof.harness.pods.requests import container_requests
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _CONTAINER_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")

@@ -1,7 +1,7 @@
 """The API server's defaults for what a pod asks for as a whole."""
 
-from harness.pods.pod import Pod, PodResources
-from harness.pods.requests import container_limits, container_requests
+from numaproof.harness.pods.pod import Pod, PodResources
+from numaproof.harness.pods.requests import container_limits, container_requests
 
 
 def with_defaults(pod: Pod, asked: PodResources) -> PodResources:

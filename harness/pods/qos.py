@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import Literal
 
-from harness.pods.pod import Pod
+from numaproof.harness.pods.pod import Pod
 
 QosClass = Literal["Guaranteed", "Burstable", "BestEffort"]
 

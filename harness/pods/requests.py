@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TypeVar
 
-from harness.pods.pod import Container, Pod
+from numaproof.harness.pods.pod import Container, Pod
 
 Number = TypeVar("Number", int, Fraction)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from fake_sysfs import Machine
-from fake_sysfs.draw import draw
+from numaproof.fake_sysfs import Machine
+from numaproof.fake_sysfs.draw import draw
 
 _WIDTH = 160  # of a line: wide enough for the devices' names, narrow enough for an editor
 

@@ -1,5 +1,5 @@
 """Where programs run: each runtime gives a program its machine as /sys, its directories, and an end."""
 
-from harness.runtimes.program import Bind, CannotStartError, DeviceNode, Finished, Program, Running, Runtime
+from numaproof.harness.runtimes.program import Bind, CannotStartError, DeviceNode, Finished, Program, Running, Runtime
 
 __all__ = ["Bind", "CannotStartError", "DeviceNode", "Finished", "Program", "Running", "Runtime"]

@@ -6,9 +6,9 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.errors import UserError
-from harness.runtimes.host_tool import run_tool
-from harness.runtimes.launched import NamespaceRuntime
+from numaproof.harness.errors import UserError
+from numaproof.harness.runtimes.host_tool import run_tool
+from numaproof.harness.runtimes.launched import NamespaceRuntime
 
 SUITE = "bookworm"
 PYTHON = "3.11"  # that suite's

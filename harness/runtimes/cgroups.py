@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.runtimes.places import parents
+from numaproof.harness.runtimes.places import parents
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _ENGINES = "numaproof-engine-*"

@@ -15,11 +15,11 @@ import docker.errors
 import requests.exceptions
 from docker.types import Mount
 
-from harness.errors import UserError
-from harness.runtimes.contexts import engine_address
-from harness.runtimes.machine_binds import machine_binds
-from harness.runtimes.program import Bind, CannotStartError, Finished, Program
-from harness.waiting import WaitTimeoutError, wait_until
+from numaproof.harness.errors import UserError
+from numaproof.harness.runtimes.contexts import engine_address
+from numaproof.harness.runtimes.machine_binds import machine_binds
+from numaproof.harness.runtimes.program import Bind, CannotStartError, Finished, Program
+from numaproof.harness.waiting import WaitTimeoutError, wait_until
 
 LABEL = "numaproof.run"  # its value names the run's directory, by which an abandoned container is told
 _MOST_PROCESSES = 4096  # in a container, threads included: a program that forks without end hurts itself alone

@@ -1,6 +1,6 @@
 """A Docker engine for one command: the one that answers already, or a private one that ends with the command.
 
-    python -m harness.runtimes.engine COMMAND ARGUMENT...
+    python -m numaproof.harness.runtimes.engine COMMAND ARGUMENT...
 
 The private engine lives in namespaces of its own, so that its containers and mounts end with it, however it ends.
 """
@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness.errors import UserError
-from harness.runtimes.cgroups import remove_abandoned_cgroups
-from harness.runtimes.contexts import engine_address
-from harness.runtimes.docker import engine_answers
-from harness.runtimes.launched import NamespaceRuntime
-from harness.runtimes.places import remove_stale, run_directory
-from harness.runtimes.program import Bind, CannotStartError, Program
-from harness.waiting import WaitTimeoutError, wait_until
+from numaproof.harness.errors import UserError
+from numaproof.harness.runtimes.cgroups import remove_abandoned_cgroups
+from numaproof.harness.runtimes.contexts import engine_address
+from numaproof.harness.runtimes.docker import engine_answers
+from numaproof.harness.runtimes.launched import NamespaceRuntime
+from numaproof.harness.runtimes.places import remove_stale, run_directory
+from numaproof.harness.runtimes.program import Bind, CannotStartError, Program
+from numaproof.harness.waiting import WaitTimeoutError, wait_until
 
 _START_SECONDS = 120
 _STOP_SECONDS = 60
@@ -96,7 +96,10 @@ def _started(program: Program, address: str) -> Iterator[None]:
 def main(arguments: list[str]) -> int:
     """Run a command with an engine at hand, or without where none can be had; the answer is the command's exit code."""
     if not arguments:
-        print("numaproof: no command is given: python -m harness.runtimes.engine COMMAND ARGUMENT...", file=sys.stderr)
+        print(
+            "numaproof: no command is given: python -m numaproof.harness.runtimes.engine COMMAND ARGUMENT...",
+            file=sys.stderr,
+        )
         return 2
     try:
         if engine_answers():

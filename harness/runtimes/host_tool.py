@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from harness.errors import UserError
-from harness.runtimes.program import CannotStartError, Program, Runtime
-from harness.waiting import WaitTimeoutError
+from numaproof.harness.errors import UserError
+from numaproof.harness.runtimes.program import CannotStartError, Program, Runtime
+from numaproof.harness.waiting import WaitTimeoutError
 
 _SECONDS = 3600  # a mirror far away is slow, not wrong
 

@@ -15,17 +15,19 @@ from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
-from harness.errors import UserError
-from harness.runtimes.base import INCLUDES, PYTHON, SUITE, made_base
-from harness.runtimes.docker import build_image, connect, has_image, import_image
-from harness.runtimes.host_tool import run_tool
-from harness.runtimes.launched import ProcessRuntime
-from harness.runtimes.places import parents, run_directory
+import numaproof
+from numaproof.harness.errors import UserError
+from numaproof.harness.runtimes.base import INCLUDES, PYTHON, SUITE, made_base
+from numaproof.harness.runtimes.docker import build_image, connect, has_image, import_image
+from numaproof.harness.runtimes.host_tool import run_tool
+from numaproof.harness.runtimes.launched import ProcessRuntime
+from numaproof.harness.runtimes.places import parents, run_directory
 
-_ROOT = Path(__file__).parent.parent.parent
-_PACKAGES = ("harness", "fake_sysfs", "plugins_mock", "suites")
+_PACKAGE = Path(numaproof.__file__).parent
+# In a work tree these are links, which a search does not follow by itself.
+_FOLDERS = ("harness", "fake_sysfs", "plugins_mock", "suites")
 _BASE = f"numaproof-base:{SUITE}-{hashlib.sha256(INCLUDES.encode()).hexdigest()[:8]}"
-_DOCKERFILE = "harness/runtimes/Dockerfile"
+_DOCKERFILE = "numaproof/harness/runtimes/Dockerfile"
 
 
 def ensure_image() -> str:
@@ -60,10 +62,10 @@ def _one_at_a_time() -> Iterator[None]:
 
 def _sources() -> dict[str, bytes]:
     """Path -> content of our code; read once, so that the hash and the image cannot differ while somebody edits."""
-    paths = [path for package in _PACKAGES for path in sorted((_ROOT / package).rglob("*"))]
+    within = [path for folder in _FOLDERS for path in sorted((_PACKAGE / folder).rglob("*"))]
     return {
-        str(path.relative_to(_ROOT)): path.read_bytes()
-        for path in paths
+        str(path.relative_to(_PACKAGE.parent)): path.read_bytes()
+        for path in (*sorted(_PACKAGE.iterdir()), *within)
         if path.is_file() and "__pycache__" not in path.parts
     }
 

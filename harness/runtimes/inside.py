@@ -5,7 +5,7 @@ from typing import Any
 import testinfra.host
 from testinfra.backend.base import BaseBackend, CommandResult
 
-from harness.runtimes.program import Running
+from numaproof.harness.runtimes.program import Running
 
 
 class _Backend(BaseBackend):  # type: ignore[misc]  # testinfra carries no types

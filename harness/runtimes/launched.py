@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Self
 
-from harness.runtimes.launch import SHOWN, STARTED
-from harness.runtimes.machine_binds import machine_binds
-from harness.runtimes.printed import Printed
-from harness.runtimes.program import Bind, CannotStartError, Finished, Program
-from harness.waiting import wait_until
+from numaproof.harness.runtimes.launch import SHOWN, STARTED
+from numaproof.harness.runtimes.machine_binds import machine_binds
+from numaproof.harness.runtimes.printed import Printed
+from numaproof.harness.runtimes.program import Bind, CannotStartError, Finished, Program
+from numaproof.harness.waiting import wait_until
 
 _LAUNCHER = str(Path(__file__).with_name("launch.py"))
 _END_SECONDS = 60  # how long the kernel may take to bury a killed namespace on a busy machine

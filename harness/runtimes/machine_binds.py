@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from harness.runtimes.program import Bind
+from numaproof.harness.runtimes.program import Bind
 
 # What of a tree replaces the host's; all of /sys would hide the cgroups.
 _SYSFS_PARTS = ("devices", "bus", "class", "dev", "kernel/mm/hugepages")

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fake_sysfs import Machine
-from harness.scenario.instances import Instance, reason_to_skip
-from harness.scenario.model import Scenario
-from harness.scenario.sizes import Sizes
+from numaproof.fake_sysfs import Machine
+from numaproof.harness.scenario.instances import Instance, reason_to_skip
+from numaproof.harness.scenario.model import Scenario
+from numaproof.harness.scenario.sizes import Sizes
 
 
 def reason_not_to_run(instance: Instance, machine: Machine, sizes: Sizes) -> str | None:

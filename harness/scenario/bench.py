@@ -7,19 +7,20 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 
-from fake_sysfs import Machine
-from harness.errors import UserError
-from harness.runtimes import Runtime
-from harness.runtimes.launched import NamespaceRuntime, ProcessRuntime, namespaces_work
-from harness.scenario.applies import reason_not_to_run
-from harness.scenario.drive import drive
-from harness.scenario.hosts import WARM, Hosts
-from harness.scenario.instances import Instance, kubelet_configuration
-from harness.scenario.plugins import fake_plugin
-from harness.scenario.rig import RigFailedError
-from harness.scenario.served import ServedRig
-from harness.scenario.sizes import Sizes, sizes_of
-from harness.scenario.trees import Trees, machine_of
+import numaproof
+from numaproof.fake_sysfs import Machine
+from numaproof.harness.errors import UserError
+from numaproof.harness.runtimes import Runtime
+from numaproof.harness.runtimes.launched import NamespaceRuntime, ProcessRuntime, namespaces_work
+from numaproof.harness.scenario.applies import reason_not_to_run
+from numaproof.harness.scenario.drive import drive
+from numaproof.harness.scenario.hosts import WARM, Hosts
+from numaproof.harness.scenario.instances import Instance, kubelet_configuration
+from numaproof.harness.scenario.plugins import fake_plugin
+from numaproof.harness.scenario.rig import RigFailedError
+from numaproof.harness.scenario.served import ServedRig
+from numaproof.harness.scenario.sizes import Sizes, sizes_of
+from numaproof.harness.scenario.trees import Trees, machine_of
 
 
 def chosen_runtime(name: str) -> str:
@@ -33,7 +34,7 @@ def chosen_runtime(name: str) -> str:
         if not namespaces_work():
             raise UserError("--runtime namespace: namespaces cannot be made here (unshare fails); take process")
         return name
-    from harness.runtimes.docker import connect, engine_answers  # noqa: PLC0415 (the SDK takes long to import)
+    from numaproof.harness.runtimes.docker import connect, engine_answers  # noqa: PLC0415 (the SDK takes long to import)
 
     if name == "docker":
         connect().close()
@@ -122,13 +123,13 @@ class Bench:
     def _made_runtime(self) -> tuple[Runtime, str, dict[str, str]]:
         """The runtime, the interpreter in it, and where that finds our code."""
         # Ours first, then whatever our own interpreter was told: it may find our dependencies by that.
-        places = [str(Path(__file__).parent.parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+        places = [str(Path(numaproof.__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
         if self.runtime == "namespace":
             return NamespaceRuntime(), sys.executable, {"PYTHONPATH": os.pathsep.join(places)}
         if self.runtime == "process":
             return ProcessRuntime(), sys.executable, {"PYTHONPATH": os.pathsep.join(places)}
-        from harness.runtimes.docker import DockerRuntime  # noqa: PLC0415
-        from harness.runtimes.image import ensure_image  # noqa: PLC0415
+        from numaproof.harness.runtimes.docker import DockerRuntime  # noqa: PLC0415
+        from numaproof.harness.runtimes.image import ensure_image  # noqa: PLC0415
 
         runtime = DockerRuntime(ensure_image(), self._run)
         self._ending.callback(runtime.close)

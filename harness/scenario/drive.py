@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from fake_sysfs import Machine
-from harness.errors import UserError
-from harness.scenario.instances import Instance
-from harness.scenario.judge import differences
-from harness.scenario.model import ContainerWords, Expected, Step
-from harness.scenario.outcome import Calls, Given, Outcome, Seen
-from harness.scenario.pods import manifest
-from harness.scenario.rig import Rig, RigFailedError
-from harness.scenario.sizes import Sizes
+from numaproof.fake_sysfs import Machine
+from numaproof.harness.errors import UserError
+from numaproof.harness.scenario.instances import Instance
+from numaproof.harness.scenario.judge import differences
+from numaproof.harness.scenario.model import ContainerWords, Expected, Step
+from numaproof.harness.scenario.outcome import Calls, Given, Outcome, Seen
+from numaproof.harness.scenario.pods import manifest
+from numaproof.harness.scenario.rig import Rig, RigFailedError
+from numaproof.harness.scenario.sizes import Sizes
 
 
 def drive(instance: Instance, machine: Machine, sizes: Sizes, rig: Rig) -> list[str]:

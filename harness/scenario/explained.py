@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from fake_sysfs.lists import format_cpulist
-from harness.api import numaproof_v1_pb2 as api
+from numaproof.fake_sysfs.lists import format_cpulist
+from numaproof.harness.api import numaproof_v1_pb2 as api
 
 _SHOWN = 4  # hints of a resource; over many NUMA nodes there are more than anybody reads
 

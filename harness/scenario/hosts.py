@@ -8,19 +8,19 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 
-import fake_sysfs
-from harness.runtimes import Bind, Program, Runtime
-from harness.runtimes.places import run_directory
-from harness.scenario.rig import RigFailedError
-from harness.scenario.trees import HOST, Trees, machine_of
-from harness.waiting import wait_until
+from numaproof import fake_sysfs
+from numaproof.harness.runtimes import Bind, Program, Runtime
+from numaproof.harness.runtimes.places import run_directory
+from numaproof.harness.scenario.rig import RigFailedError
+from numaproof.harness.scenario.trees import HOST, Trees, machine_of
+from numaproof.harness.waiting import wait_until
 
 _START_SECONDS = 120
 _END_SECONDS = 60
 _MOST = 12  # kept at once, where each sees one machine only; each is a process of some 60 MiB
 
 # (arguments of the warm process's own interpreter) in front of the socket's path
-WARM = ("-m", "harness.scenario.warm")
+WARM = ("-m", "numaproof.harness.scenario.warm")
 
 
 class Child:

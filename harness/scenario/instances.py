@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fake_sysfs import Machine
-from harness.scenario.model import Needs, Scenario
-from harness.scenario.sizes import RESERVED_MEMORY, Sizes
-from harness.topology.policies import SMALLEST_NODE_LIMIT
+from numaproof.fake_sysfs import Machine
+from numaproof.harness.scenario.model import Needs, Scenario
+from numaproof.harness.scenario.sizes import RESERVED_MEMORY, Sizes
+from numaproof.harness.topology.policies import SMALLEST_NODE_LIMIT
 
 # Where a scenario names no machines: one of each shape that decides differently.
 DEFAULT_MACHINES = ("xeon-2s",)

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fake_sysfs.lists import format_cpulist, parse_cpulist
-from harness.pods.quantity import parse_quantity
-from harness.scenario.model import Expected
-from harness.scenario.outcome import Calls, Given, Outcome, Seen
-from harness.scenario.sizes import Sizes
+from numaproof.fake_sysfs.lists import format_cpulist, parse_cpulist
+from numaproof.harness.pods.quantity import parse_quantity
+from numaproof.harness.scenario.model import Expected
+from numaproof.harness.scenario.outcome import Calls, Given, Outcome, Seen
+from numaproof.harness.scenario.sizes import Sizes
 
 
 def differences(expected: Expected, seen: Seen, sizes: Sizes, node_of_cpu: Mapping[int, int], place: str) -> list[str]:

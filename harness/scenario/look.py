@@ -1,9 +1,9 @@
 """Looks at a machine through everybody's eyes where the node runs: lscpu, numactl, lstopo, and the node itself."""
 
-from fake_sysfs import Machine
-from harness.api import numaproof_v1_pb2 as api
-from harness.scenario.hosts import Host
-from harness.scenario.tool_views import (
+from numaproof.fake_sysfs import Machine
+from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.scenario.hosts import Host
+from numaproof.harness.scenario.tool_views import (
     View,
     lscpu_view,
     lstopo_view,
@@ -26,7 +26,7 @@ def look(host: Host, machine: Machine, seen_by_node: api.MachineResponse) -> lis
     if root == "/":
         commands["numactl"] = "numactl -H"  # it knows no other root
     # testinfra is a pytest plugin: imported before pytest has looked at it, it makes pytest warn.
-    from harness.runtimes.inside import inside  # noqa: PLC0415
+    from numaproof.harness.runtimes.inside import inside  # noqa: PLC0415
 
     there = inside(host.running)
     found = list(view_differences("the node", _node_view(seen_by_node), expected))

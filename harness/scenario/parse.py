@@ -6,9 +6,9 @@ from typing import Any
 
 import yaml
 
-from fake_sysfs.lists import parse_cpulist
-from harness.errors import UserError
-from harness.scenario.model import (
+from numaproof.fake_sysfs.lists import parse_cpulist
+from numaproof.harness.errors import UserError
+from numaproof.harness.scenario.model import (
     POLICIES,
     SCOPES,
     ContainerWords,
@@ -18,9 +18,9 @@ from harness.scenario.model import (
     Scenario,
     Step,
 )
-from harness.scenario.samples import sample_name
-from harness.scenario.strict_yaml import load
-from harness.scenario.words import Words
+from numaproof.harness.scenario.samples import sample_name
+from numaproof.harness.scenario.strict_yaml import load
+from numaproof.harness.scenario.words import Words
 
 ACTIONS = ("admit", "remove", "restart", "stop", "lose", "health", "offline", "look", "start")
 EXPECTATIONS = (

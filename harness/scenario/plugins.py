@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from fake_sysfs import Machine, PciDevice
-from harness.errors import UserError
-from harness.scenario.model import PluginWords
-from harness.scenario.rig import FakeDevice, FakePlugin
-from harness.scenario.sizes import Sizes
+from numaproof.fake_sysfs import Machine, PciDevice
+from numaproof.harness.errors import UserError
+from numaproof.harness.scenario.model import PluginWords
+from numaproof.harness.scenario.rig import FakeDevice, FakePlugin
+from numaproof.harness.scenario.sizes import Sizes
 
 
 def fake_plugin(words: PluginWords, machine: Machine, sizes: Sizes, place: str) -> FakePlugin:

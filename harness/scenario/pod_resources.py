@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import grpc
 
-from harness.api import podresources_v1_pb2 as api
-from harness.api import podresources_v1_pb2_grpc as api_grpc
-from harness.scenario.outcome import Given, Memory
+from numaproof.harness.api import podresources_v1_pb2 as api
+from numaproof.harness.api import podresources_v1_pb2_grpc as api_grpc
+from numaproof.harness.scenario.outcome import Given, Memory
 
 
 def listed_pods(channel: grpc.Channel, timeout: float) -> dict[str, dict[str, Given]]:

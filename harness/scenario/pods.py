@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from harness.scenario.model import ContainerWords
-from harness.scenario.sizes import Sizes
+from numaproof.harness.scenario.model import ContainerWords
+from numaproof.harness.scenario.sizes import Sizes
 
 
 def manifest(what: Mapping[str, Any], sizes: Sizes, place: str) -> dict[str, Any]:

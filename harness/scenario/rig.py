@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from harness.scenario.outcome import Calls, Given, Outcome
+from numaproof.harness.scenario.outcome import Calls, Given, Outcome
 
 
 class RigFailedError(Exception):

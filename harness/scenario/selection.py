@@ -1,20 +1,18 @@
 """Which scenarios a word of the command line means: a file, a folder, a theme, a scenario's id, or one instance's."""
 
-import importlib.util
+from importlib.resources import files
 from pathlib import Path
 
-from harness.errors import UserError
-from harness.pytest_plugin import SUFFIXES
-from harness.scenario.instances import Instance, instances
-from harness.scenario.parse import parse_scenario
+from numaproof.harness.errors import UserError
+from numaproof.harness.scenario.instances import Instance, instances
+from numaproof.harness.scenario.parse import parse_scenario
+
+SUFFIXES = (".yaml", ".yml")
 
 
 def shipped_scenarios() -> Path:
     """The folder of the scenarios that come with numaproof."""
-    suites = importlib.util.find_spec("suites")
-    if suites is None or not suites.submodule_search_locations:
-        raise UserError("the package `suites` is not installed; install numaproof whole")
-    return Path(suites.submodule_search_locations[0]) / "scenarios"
+    return Path(str(files("numaproof"))) / "suites" / "scenarios"
 
 
 def found(what: str, shipped: Path) -> list[str]:

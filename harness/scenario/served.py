@@ -11,22 +11,22 @@ from typing import Any, Self
 import grpc
 import yaml
 
-from fake_sysfs import Machine
-from fake_sysfs.alter import without_cpus
-from fake_sysfs.change import change
-from harness.api import numaproof_v1_pb2 as api
-from harness.api import numaproof_v1_pb2_grpc as api_grpc
-from harness.errors import UserError
-from harness.scenario.explained import decision_lines, given_lines
-from harness.scenario.hosts import Child, Host
-from harness.scenario.look import look
-from harness.scenario.outcome import Calls, Given, Memory, Outcome
-from harness.scenario.pod_resources import allocatable, listed_pods, one_pod
-from harness.scenario.rig import FakePlugin, RigFailedError
-from harness.scenario.samples import scraped
-from harness.scenario.trees import HOST
-from harness.scenario.workload import workload_differences
-from harness.waiting import wait_until
+from numaproof.fake_sysfs import Machine
+from numaproof.fake_sysfs.alter import without_cpus
+from numaproof.fake_sysfs.change import change
+from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
+from numaproof.harness.errors import UserError
+from numaproof.harness.scenario.explained import decision_lines, given_lines
+from numaproof.harness.scenario.hosts import Child, Host
+from numaproof.harness.scenario.look import look
+from numaproof.harness.scenario.outcome import Calls, Given, Memory, Outcome
+from numaproof.harness.scenario.pod_resources import allocatable, listed_pods, one_pod
+from numaproof.harness.scenario.rig import FakePlugin, RigFailedError
+from numaproof.harness.scenario.samples import scraped
+from numaproof.harness.scenario.trees import HOST
+from numaproof.harness.scenario.workload import workload_differences
+from numaproof.harness.waiting import wait_until
 
 _UP_SECONDS = 120
 _CALL_SECONDS = 120

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from harness.scenario.instances import Instance
+from numaproof.harness.scenario.instances import Instance
 
 _SHARES = 4  # of each worker, about: the last ones to end then wait for each other a quarter of the time at most
 

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fake_sysfs import Machine
-from harness.errors import UserError
+from numaproof.fake_sysfs import Machine
+from numaproof.harness.errors import UserError
 
 _PART = {"half": Fraction(1, 2), "third": Fraction(1, 3), "quarter": Fraction(1, 4), "twice": Fraction(2)}
 _EXPRESSION = re.compile(

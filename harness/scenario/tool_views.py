@@ -5,8 +5,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from fake_sysfs import Machine
-from fake_sysfs.lists import parse_cpulist, parse_mask
+from numaproof.fake_sysfs import Machine
+from numaproof.fake_sysfs.lists import parse_cpulist, parse_mask
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-import fake_sysfs
-from fake_sysfs import Machine
+from numaproof import fake_sysfs
+from numaproof.fake_sysfs import Machine
 
 
 @cache

@@ -1,6 +1,6 @@
 """A warm process that forks programs of ours: a node or a plugin then starts in milliseconds, where it runs.
 
-    python -m harness.scenario.warm SOCKET
+    python -m numaproof.harness.scenario.warm SOCKET
 
 Each connection carries one order, a line of JSON: the arguments of `numaproof` and a file for what it prints. The
 program lives as long as the connection: it is killed when the connection ends, and the connection ends (with the exit
@@ -61,8 +61,8 @@ def serve(path: str) -> NoReturn:
 
 def _load_everything() -> None:
     """Import once what every program would import again, and keep it in pages that all of them share."""
-    import harness.commands.node  # noqa: PLC0415
-    import harness.commands.plugin  # noqa: F401, PLC0415
+    import numaproof.harness.commands.node  # noqa: PLC0415
+    import numaproof.harness.commands.plugin  # noqa: F401, PLC0415
 
     for name in _LATE_PARTS_OF_GRPC:
         with contextlib.suppress(ModuleNotFoundError):
@@ -98,7 +98,7 @@ def _start(connection: socket.socket, selector: selectors.BaseSelector) -> int:
         os.dup2(printed, 2)
         # The connection of this program and those of its siblings, the listener, the pipe: they are the warm process's.
         os.closerange(3, 1024)
-        from harness.cli import main  # noqa: PLC0415
+        from numaproof.harness.cli import main  # noqa: PLC0415
 
         code = main(order["arguments"])
     finally:

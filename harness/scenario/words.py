@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from harness.errors import UserError
+from numaproof.harness.errors import UserError
 
 
 class Words:

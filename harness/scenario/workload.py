@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fake_sysfs.lists import parse_cpulist
-from harness.api import deviceplugin_v1beta1_pb2 as plugin_api
-from harness.api import numaproof_v1_pb2 as api
-from harness.runtimes import Bind, DeviceNode, Program, Runtime
-from harness.waiting import wait_until
+from numaproof.fake_sysfs.lists import parse_cpulist
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
+from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.runtimes import Bind, DeviceNode, Program, Runtime
+from numaproof.harness.waiting import wait_until
 
 _UP_SECONDS = 120
 # It tells its number where it runs, and stays what it is: what it was started with can be looked at from beside it.
@@ -29,7 +29,7 @@ def workload_differences(runtime: Runtime, tree: Path | None, pod: api.Pod) -> l
 
 def _differences(runtime: Runtime, tree: Path | None, container: api.Container) -> Iterator[str]:
     # testinfra is a pytest plugin: imported before pytest has looked at it, it makes pytest warn.
-    from harness.runtimes.inside import inside  # noqa: PLC0415
+    from numaproof.harness.runtimes.inside import inside  # noqa: PLC0415
 
     decided = container.response
     memory_nodes = sorted({node for block in container.memory for node in block.nodes})

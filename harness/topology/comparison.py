@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from harness.errors import UserError
-from harness.topology.bitmask import NodeMask, masks_over
-from harness.topology.hints import TopologyHint
-from harness.topology.merge import ResourceHints, filter_hints
-from harness.topology.numa import NumaInfo
-from harness.topology.policies import POLICIES, Decision, Policy, PolicyOptions, ProvidersHints, none, strict
-from harness.topology.reach import reachable
+from numaproof.harness.errors import UserError
+from numaproof.harness.topology.bitmask import NodeMask, masks_over
+from numaproof.harness.topology.hints import TopologyHint
+from numaproof.harness.topology.merge import ResourceHints, filter_hints
+from numaproof.harness.topology.numa import NumaInfo
+from numaproof.harness.topology.policies import POLICIES, Decision, Policy, PolicyOptions, ProvidersHints, none, strict
+from numaproof.harness.topology.reach import reachable
 
 Answer = list[TopologyHint]  # what one provider says
 MOST_ROWS = 200_000

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from harness.topology.bitmask import EMPTY, NodeMask, ids_of
-from harness.topology.hints import Demand
+from numaproof.harness.topology.bitmask import EMPTY, NodeMask, ids_of
+from numaproof.harness.topology.hints import Demand
 
 # How many branches one search may enter. No search over up to 16 nodes that was ever met comes near; past it the
 # search says what it found so far, because deciding exactly is a knapsack problem of 64 items.

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from harness.topology.bitmask import EMPTY, NodeMask, ids_of, masks_over
+from numaproof.harness.topology.bitmask import EMPTY, NodeMask, ids_of, masks_over
 
 # Up to so many nodes a provider lists every mask (255 of them); over more it answers with a HintFamily.
 ENUMERATED_NODES = 8

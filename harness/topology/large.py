@@ -11,9 +11,9 @@ from itertools import combinations
 from math import comb, inf
 from operator import ge, sub
 
-from harness.topology.bitmask import EMPTY, NodeMask, ids_of, mask_of
-from harness.topology.family import MaskSearch
-from harness.topology.hints import Demand, HintFamily
+from numaproof.harness.topology.bitmask import EMPTY, NodeMask, ids_of, mask_of
+from numaproof.harness.topology.family import MaskSearch
+from numaproof.harness.topology.hints import Demand, HintFamily
 
 Order = Callable[[NodeMask], tuple[int, ...]]
 State = tuple[NodeMask, tuple[HintFamily, ...]]  # the nodes in common so far, and whose rules are still to be ANDed

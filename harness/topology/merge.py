@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from harness.topology.bitmask import EMPTY, NodeMask
-from harness.topology.family import smallest_size
-from harness.topology.hints import ANY_NODE, IMPOSSIBLE, HintFamily, Hints, TopologyHint
-from harness.topology.large import best_preferred, best_reachable
-from harness.topology.numa import NumaInfo
-from harness.topology.reach import reachable
+from numaproof.harness.topology.bitmask import EMPTY, NodeMask
+from numaproof.harness.topology.family import smallest_size
+from numaproof.harness.topology.hints import ANY_NODE, IMPOSSIBLE, HintFamily, Hints, TopologyHint
+from numaproof.harness.topology.large import best_preferred, best_reachable
+from numaproof.harness.topology.numa import NumaInfo
+from numaproof.harness.topology.reach import reachable
 
 ResourceHints = Sequence[TopologyHint] | HintFamily
 Order = Callable[[NodeMask], tuple[int, ...]]  # the mask with the least is the best

@@ -2,8 +2,8 @@
 
 from typing import ClassVar, Protocol
 
-from harness.pods.pod import Container, Pod
-from harness.topology.hints import Hints, TopologyHint
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.topology.hints import Hints, TopologyHint
 
 
 class AllocationError(Exception):

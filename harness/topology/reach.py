@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from operator import add, mul, sub
 
-from harness.topology.bitmask import NodeMask, ids_of
+from numaproof.harness.topology.bitmask import NodeMask, ids_of
 
 # Above so many nodes the table of all masks costs more than walking pairs of the masks that are there.
 _TABLE_NODES = 12

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from harness.errors import UserError
-from harness.pods.pod import Container, Pod
-from harness.topology.hints import Hints
-from harness.topology.policies import Decision
-from harness.topology.provider import HintProvider
+from numaproof.harness.errors import UserError
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.topology.hints import Hints
+from numaproof.harness.topology.policies import Decision
+from numaproof.harness.topology.provider import HintProvider
 
 # What the policy makes of the providers' hints.
 Decide = Callable[[Sequence[Hints]], Decision]

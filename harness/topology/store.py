@@ -1,7 +1,7 @@
 """The store of affinities: what was decided for each container of the admitted pods."""
 
-from harness.pods.pod import Container, Pod
-from harness.topology.hints import TopologyHint
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.topology.hints import TopologyHint
 
 NO_AFFINITY = TopologyHint(None, False)
 

@@ -3,11 +3,11 @@
 from fractions import Fraction
 from typing import Any
 
-from harness.pods.pod import Container, Pod
-from harness.providers.cpu import CpuManager, CpuTopology
-from harness.topology.bitmask import mask_of
-from harness.topology.hints import TopologyHint
-from harness.topology.provider import AllocationError
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.providers.cpu import CpuManager, CpuTopology
+from numaproof.harness.topology.bitmask import mask_of
+from numaproof.harness.topology.hints import TopologyHint
+from numaproof.harness.topology.provider import AllocationError
 
 _POD, _CONTAINER = "p", "c"
 _OUTPUT = ("cpus_taken", "error", "error_type")

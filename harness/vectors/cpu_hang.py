@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.vectors import cpu
+from numaproof.harness.vectors import cpu
 
 
 def replay(case: dict[str, Any]) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from harness.providers.cpu import CpuManager, CpuTopology
-from harness.topology.bitmask import ids_of
-from harness.topology.hints import HintFamily
-from harness.vectors.cpu import pod_asking_for
+from numaproof.harness.providers.cpu import CpuManager, CpuTopology
+from numaproof.harness.topology.bitmask import ids_of
+from numaproof.harness.topology.hints import HintFamily
+from numaproof.harness.vectors.cpu import pod_asking_for
 
 
 def replay(case: dict[str, Any]) -> list[dict[str, Any]] | None:

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Any
 
-from harness.topology.bitmask import mask_of
-from harness.topology.hints import TopologyHint
-from harness.topology.provider import AllocationError
-from harness.vectors.device_hints import RESOURCE, arranged
+from numaproof.harness.topology.bitmask import mask_of
+from numaproof.harness.topology.hints import TopologyHint
+from numaproof.harness.topology.provider import AllocationError
+from numaproof.harness.vectors.device_hints import RESOURCE, arranged
 
 # The recorded plugins' ways to answer GetPreferredAllocation(available, must_include, size).
 PREFERENCES: dict[str, Callable[[list[str], list[str], int], list[str]]] = {

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from harness.pods.pod import Container, Pod
-from harness.providers.devices import Device, DeviceManager, PreferredPort
-from harness.topology.bitmask import ids_of
-from harness.topology.hints import HintFamily, TopologyHint
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.providers.devices import Device, DeviceManager, PreferredPort
+from numaproof.harness.topology.bitmask import ids_of
+from numaproof.harness.topology.hints import HintFamily, TopologyHint
 
 RESOURCE = "example.com/gpu"
 _NOWHERE = TopologyHint(None, False)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UserError
+from numaproof.harness.errors import UserError
 
 # Family -> (module, name of its replaying function).
 _MODULES = {
@@ -38,7 +38,7 @@ def find_family(name: str) -> Family:
     if name not in _MODULES:
         raise UserError(f'--family: "{name}" is unknown (known: {", ".join(FAMILIES)})')
     module_name, function = _MODULES[name]
-    module = importlib.import_module(f"harness.vectors.{module_name}")
+    module = importlib.import_module(f"numaproof.harness.vectors.{module_name}")
     return Family(name, getattr(module, function), module.differences)
 
 

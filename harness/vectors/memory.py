@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from harness.pods.pod import Container, Pod
-from harness.providers.memory import MachineState, MemoryManager, MemoryNode, MemoryTable, NodeState
-from harness.providers.memory.hints import listed
-from harness.topology.bitmask import ids_of, mask_of
-from harness.topology.hints import HintFamily, TopologyHint
-from harness.topology.provider import AllocationError
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.providers.memory import MachineState, MemoryManager, MemoryNode, MemoryTable, NodeState
+from numaproof.harness.providers.memory.hints import listed
+from numaproof.harness.topology.bitmask import ids_of, mask_of
+from numaproof.harness.topology.hints import HintFamily, TopologyHint
+from numaproof.harness.topology.provider import AllocationError
 
 PAGE_BYTES = {"4Ki": 2**12, "64Ki": 2**16, "2Mi": 2**21, "32Mi": 2**25, "512Mi": 2**29, "1Gi": 2**30, "16Gi": 2**34}
 _TABLE = ("total", "system_reserved", "allocatable", "reserved", "free")

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from harness.topology.bitmask import ids_of, mask_of
-from harness.topology.hints import Hints, TopologyHint
-from harness.topology.numa import NumaInfo
-from harness.topology.policies import PolicyOptions, Semantics, find_policy
+from numaproof.harness.topology.bitmask import ids_of, mask_of
+from numaproof.harness.topology.hints import Hints, TopologyHint
+from numaproof.harness.topology.numa import NumaInfo
+from numaproof.harness.topology.policies import PolicyOptions, Semantics, find_policy
 
 
 def replay(case: dict[str, Any], semantics: Semantics = "current") -> dict[str, Any]:

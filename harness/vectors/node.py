@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from harness.managers import Assignment, ManagerConfig, Managers, NodeDescription
-from harness.pods.manifest import pod_from
-from harness.pods.pod import Pod
-from harness.pods.quantity import parse_quantity, value
-from harness.providers.devices import Device
-from harness.topology.verdict import Verdict
-from harness.vectors.device_alloc import RecordingPort, numa_counts
-from harness.vectors.memory import memory_nodes
-from harness.vectors.merge import hint_to_json
+from numaproof.harness.managers import Assignment, ManagerConfig, Managers, NodeDescription
+from numaproof.harness.pods.manifest import pod_from
+from numaproof.harness.pods.pod import Pod
+from numaproof.harness.pods.quantity import parse_quantity, value
+from numaproof.harness.providers.devices import Device
+from numaproof.harness.topology.verdict import Verdict
+from numaproof.harness.vectors.device_alloc import RecordingPort, numa_counts
+from numaproof.harness.vectors.memory import memory_nodes
+from numaproof.harness.vectors.merge import hint_to_json
 
 
 def replay(case: dict[str, Any]) -> list[dict[str, Any] | None]:

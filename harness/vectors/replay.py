@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UserError
-from harness.vectors.families import Family
-from harness.vectors.files import read_cases
+from numaproof.harness.errors import UserError
+from numaproof.harness.vectors.families import Family
+from numaproof.harness.vectors.files import read_cases
 
 
 @dataclass(frozen=True, slots=True)

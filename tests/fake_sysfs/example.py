@@ -1,6 +1,6 @@
 """A small machine that has something of everything: threads, kinds, huge pages, a switch, VFs, a link."""
 
-from fake_sysfs.machine import (
+from numaproof.fake_sysfs.machine import (
     Cache,
     Cpu,
     CpuKind,

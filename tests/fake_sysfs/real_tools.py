@@ -8,8 +8,8 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fake_sysfs.lists import parse_cpulist, parse_mask
-from fake_sysfs.machine import Machine
+from numaproof.fake_sysfs.lists import parse_cpulist, parse_mask
+from numaproof.fake_sysfs.machine import Machine
 
 _TIMEOUT = 600  # a tool that hangs must not hang the suite; no tool is that slow
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from fake_sysfs.machine import (
+from numaproof.fake_sysfs.machine import (
     Access,
     Bar,
     Cache,
@@ -24,7 +24,7 @@ from fake_sysfs.machine import (
     PciRoot,
     SideCache,
 )
-from fake_sysfs.pci import format_address
+from numaproof.fake_sysfs.pci import format_address
 
 # The same examples on every run, and no clock: a slow machine is not a wrong one.
 SETTINGS = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), max_examples=50)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fake_sysfs.archive import Limits, unpack
-from fake_sysfs.content import Directory, Link
-from fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.archive import Limits, unpack
+from numaproof.fake_sysfs.content import Directory, Link
+from numaproof.fake_sysfs.errors import MachineError
 from tests.places import short_directory
 
 Member = tuple[tarfile.TarInfo, bytes]

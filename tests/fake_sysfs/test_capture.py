@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from fake_sysfs.capture import capture
-from fake_sysfs.catalogue import preset
-from fake_sysfs.errors import MachineError
-from fake_sysfs.files import EXTRA, files
-from fake_sysfs.importers import import_archive
-from fake_sysfs.machine import Machine
-from fake_sysfs.read import read
-from fake_sysfs.write import write
+from numaproof.fake_sysfs.capture import capture
+from numaproof.fake_sysfs.catalogue import preset
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.files import EXTRA, files
+from numaproof.fake_sysfs.importers import import_archive
+from numaproof.fake_sysfs.machine import Machine
+from numaproof.fake_sysfs.read import read
+from numaproof.fake_sysfs.write import write
 from tests.fake_sysfs.example import MACHINE
 from tests.fake_sysfs.on_disk import on_a_small_disk
 from tests.fake_sysfs.real_tools import assert_lstopo_agrees
@@ -123,8 +123,8 @@ def test_a_place_without_sysfs_is_refused() -> None:
 FULL_DISK = """
 import sys
 from pathlib import Path
-from fake_sysfs.capture import capture
-from fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.capture import capture
+from numaproof.fake_sysfs.errors import MachineError
 
 disk = Path(sys.argv[1])
 (disk / "filler").write_bytes(bytes(250 * 1024))

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from fake_sysfs.alter import with_cpus, with_hugepages, with_vfs, without_cpus
-from fake_sysfs.change import change
-from fake_sysfs.errors import MachineError
-from fake_sysfs.files import files
-from fake_sysfs.machine import Machine
-from fake_sysfs.read import read
-from fake_sysfs.write import write
+from numaproof.fake_sysfs.alter import with_cpus, with_hugepages, with_vfs, without_cpus
+from numaproof.fake_sysfs.change import change
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.files import files
+from numaproof.fake_sysfs.machine import Machine
+from numaproof.fake_sysfs.read import read
+from numaproof.fake_sysfs.write import write
 from tests.fake_sysfs.example import MACHINE, PF
 from tests.fake_sysfs.on_disk import contents, on_a_small_disk
 from tests.places import short_directory
@@ -140,10 +140,10 @@ def test_a_tree_that_is_not_ours_is_not_touched() -> None:
 FULL_DISK = """
 import os, sys
 from pathlib import Path
-from fake_sysfs.change import change
-from fake_sysfs.errors import MachineError
-from fake_sysfs.files import files
-from fake_sysfs.write import write
+from numaproof.fake_sysfs.change import change
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.files import files
+from numaproof.fake_sysfs.write import write
 from tests.fake_sysfs.example import MACHINE, PF
 from tests.fake_sysfs.on_disk import contents
 from tests.fake_sysfs.example import MACHINE

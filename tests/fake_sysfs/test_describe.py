@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from fake_sysfs.argument import parse_machine
-from fake_sysfs.catalogue import preset, preset_description
-from fake_sysfs.describe import describe
-from fake_sysfs.errors import MachineError
-from fake_sysfs.files import files
-from fake_sysfs.machine import (
+from numaproof.fake_sysfs.argument import parse_machine
+from numaproof.fake_sysfs.catalogue import preset, preset_description
+from numaproof.fake_sysfs.describe import describe
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.files import files
+from numaproof.fake_sysfs.machine import (
     Access,
     Bar,
     Cache,
@@ -23,8 +23,8 @@ from fake_sysfs.machine import (
     PciRoot,
     SideCache,
 )
-from fake_sysfs.sizes import format_size, parse_size
-from fake_sysfs.write import write
+from numaproof.fake_sysfs.sizes import format_size, parse_size
+from numaproof.fake_sysfs.write import write
 from tests.places import short_directory
 
 

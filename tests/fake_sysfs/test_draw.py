@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from fake_sysfs.alter import with_hugepages, without_cpus
-from fake_sysfs.catalogue import preset, preset_names
-from fake_sysfs.draw import draw, format_bytes
-from fake_sysfs.machine import Cache, Cpu, Machine, NumaNode
+from numaproof.fake_sysfs.alter import with_hugepages, without_cpus
+from numaproof.fake_sysfs.catalogue import preset, preset_names
+from numaproof.fake_sysfs.draw import draw, format_bytes
+from numaproof.fake_sysfs.machine import Cache, Cpu, Machine, NumaNode
 
 
 def drawing(machine: Machine, *, full: bool = False) -> str:

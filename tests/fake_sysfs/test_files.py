@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from fake_sysfs.content import Directory, FileContent, Link
-from fake_sysfs.files import files
-from fake_sysfs.machine import (
+from numaproof.fake_sysfs.content import Directory, FileContent, Link
+from numaproof.fake_sysfs.files import files
+from numaproof.fake_sysfs.machine import (
     Access,
     Bar,
     Cache,

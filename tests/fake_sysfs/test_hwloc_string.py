@@ -2,9 +2,9 @@
 
 import pytest
 
-from fake_sysfs.errors import MachineError
-from fake_sysfs.hwloc_string import is_synthetic, parse_synthetic
-from fake_sysfs.machine import Cpu
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.hwloc_string import is_synthetic, parse_synthetic
+from numaproof.fake_sysfs.machine import Cpu
 
 
 def test_packages_dies_cores_and_threads_are_numbered_depth_first() -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from fake_sysfs.alter import without_cpus
-from fake_sysfs.content import FileContent, Link
-from fake_sysfs.errors import MachineError
-from fake_sysfs.files import EXTRA, files
-from fake_sysfs.importers import import_archive
-from fake_sysfs.machine import Cache, Cpu, Hugepages, Machine, NumaNode, PciDevice, PciRoot
-from fake_sysfs.write import write
+from numaproof.fake_sysfs.alter import without_cpus
+from numaproof.fake_sysfs.content import FileContent, Link
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.files import EXTRA, files
+from numaproof.fake_sysfs.importers import import_archive
+from numaproof.fake_sysfs.machine import Cache, Cpu, Hugepages, Machine, NumaNode, PciDevice, PciRoot
+from numaproof.fake_sysfs.write import write
 from tests.places import short_directory
 
 CPU = "sys/devices/system/cpu"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fake_sysfs.lists import format_cpulist, format_mask, parse_cpulist, parse_mask
+from numaproof.fake_sysfs.lists import format_cpulist, format_mask, parse_cpulist, parse_mask
 from tests.fake_sysfs.strategies import SETTINGS
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fake_sysfs.errors import MachineError
-from fake_sysfs.machine import (
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.machine import (
     Access,
     Bar,
     Cache,
@@ -23,7 +23,7 @@ from fake_sysfs.machine import (
     PciRoot,
     SideCache,
 )
-from fake_sysfs.pci import following_address, split_address
+from numaproof.fake_sysfs.pci import following_address, split_address
 
 GPU = PciDevice("0000:02:00.0", 0x10DE, 0x20B0, 0x030200, numa_node=1)
 NIC = PciDevice(

@@ -2,11 +2,11 @@
 
 import pytest
 
-from fake_sysfs.argument import parse_machine
-from fake_sysfs.catalogue import preset, preset_names, preset_text
-from fake_sysfs.errors import MachineError
-from fake_sysfs.lists import parse_cpulist
-from fake_sysfs.machine import DeviceLink, Machine
+from numaproof.fake_sysfs.argument import parse_machine
+from numaproof.fake_sysfs.catalogue import preset, preset_names, preset_text
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.lists import parse_cpulist
+from numaproof.fake_sysfs.machine import DeviceLink, Machine
 
 
 def test_all_are_there() -> None:

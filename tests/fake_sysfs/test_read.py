@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fake_sysfs.catalogue import preset
-from fake_sysfs.content import FileContent, Link
-from fake_sysfs.errors import MachineError
-from fake_sysfs.files import EXTRA, files
-from fake_sysfs.hwloc_string import parse_synthetic
-from fake_sysfs.machine import Cpu, Machine
-from fake_sysfs.read import read
-from fake_sysfs.write import write
+from numaproof.fake_sysfs.catalogue import preset
+from numaproof.fake_sysfs.content import FileContent, Link
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.files import EXTRA, files
+from numaproof.fake_sysfs.hwloc_string import parse_synthetic
+from numaproof.fake_sysfs.machine import Cpu, Machine
+from numaproof.fake_sysfs.read import read
+from numaproof.fake_sysfs.write import write
 from tests.fake_sysfs.strategies import SETTINGS
 from tests.places import short_directory
 

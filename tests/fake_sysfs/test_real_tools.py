@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from fake_sysfs.catalogue import preset, preset_description, preset_names
-from fake_sysfs.describe import describe
-from fake_sysfs.files import files
-from fake_sysfs.hwloc_string import parse_synthetic
-from fake_sysfs.machine import Machine
-from fake_sysfs.read import read
-from fake_sysfs.write import write
+from numaproof.fake_sysfs.catalogue import preset, preset_description, preset_names
+from numaproof.fake_sysfs.describe import describe
+from numaproof.fake_sysfs.files import files
+from numaproof.fake_sysfs.hwloc_string import parse_synthetic
+from numaproof.fake_sysfs.machine import Machine
+from numaproof.fake_sysfs.read import read
+from numaproof.fake_sysfs.write import write
 from tests.fake_sysfs.real_tools import assert_real_tools_agree, groups, lstopo, lstopo_console
 from tests.places import short_directory
 

@@ -4,10 +4,10 @@ import shutil
 
 from hypothesis import given
 
-from fake_sysfs.files import EXTRA, files
-from fake_sysfs.machine import Machine
-from fake_sysfs.read import read
-from fake_sysfs.write import write
+from numaproof.fake_sysfs.files import EXTRA, files
+from numaproof.fake_sysfs.machine import Machine
+from numaproof.fake_sysfs.read import read
+from numaproof.fake_sysfs.write import write
 from tests.fake_sysfs.strategies import SETTINGS, machines
 from tests.places import short_directory
 

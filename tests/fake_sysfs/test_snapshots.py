@@ -10,12 +10,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fake_sysfs.archive import unpack
-from fake_sysfs.files import files
-from fake_sysfs.importers import import_archive
-from fake_sysfs.machine import Machine
-from fake_sysfs.read import read
-from fake_sysfs.write import write
+from numaproof.fake_sysfs.archive import unpack
+from numaproof.fake_sysfs.files import files
+from numaproof.fake_sysfs.importers import import_archive
+from numaproof.fake_sysfs.machine import Machine
+from numaproof.fake_sysfs.read import read
+from numaproof.fake_sysfs.write import write
 from tests.fake_sysfs.on_disk import REPOSITORY
 from tests.fake_sysfs.real_tools import assert_real_tools_agree, lstopo
 from tests.places import short_directory

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from fake_sysfs.catalogue import preset
-from fake_sysfs.content import Directory, FileContent, Link
-from fake_sysfs.errors import MachineError
-from fake_sysfs.files import files
-from fake_sysfs.write import write
+from numaproof.fake_sysfs.catalogue import preset
+from numaproof.fake_sysfs.content import Directory, FileContent, Link
+from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.files import files
+from numaproof.fake_sysfs.write import write
 from tests.fake_sysfs.on_disk import REPOSITORY, contents, on_a_small_disk
 from tests.places import short_directory
 
@@ -51,7 +51,7 @@ def test_a_tree_is_for_all_to_read_whatever_the_umask() -> None:
     script = """
 import os, sys
 os.umask(0o077)
-from fake_sysfs import write
+from numaproof.fake_sysfs import write
 write({"sys/a/one": b"1", "sys/b/one": b"1"}, sys.argv[1] + "/tree")
 """
     with short_directory() as place:
@@ -113,7 +113,7 @@ def test_an_interruption_leaves_nothing() -> None:
 
 FULL_DISK = """
 import os, sys
-from fake_sysfs import MachineError, files, preset, write
+from numaproof.fake_sysfs import MachineError, files, preset, write
 try:
     write(files(preset("xeon-2s")), sys.argv[1] + "/tree")
 except MachineError as error:

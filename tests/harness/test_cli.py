@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import COMMANDS, main
+from numaproof.harness.cli import COMMANDS, main
 
-NUMAPROOF = (sys.executable, "-m", "harness.cli")
+NUMAPROOF = (sys.executable, "-m", "numaproof")
 
 
 def ended(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple[int | str | None, str, str]:

@@ -77,7 +77,7 @@ def test_machine_of_the_mark(machine):
     assert machine.name == "dgx-a100"
 
 def test_node_that_cannot_start(node):
-    from harness.scenario.rig import RigFailedError
+    from numaproof.harness.scenario.rig import RigFailedError
     with pytest.raises(RigFailedError, match="universe"):
         node(topologyManagerScope="universe")
 """
@@ -153,8 +153,8 @@ def test_nothing_is_left_behind(repository: Path, workers: str) -> None:
     (repository / "test_place.py").write_text(
         "from pathlib import Path\n"
         "def test_place(node, request):\n"
-        "    from harness.pytest_plugin import RUN\n"
-        "    from harness.runtimes.places import parents\n"
+        "    from numaproof.pytest_plugin import RUN\n"
+        "    from numaproof.harness.runtimes.places import parents\n"
         "    node()\n"
         "    (place,) = (place for parent in parents() for place in parent.glob(f'*{request.config.stash[RUN]}'))\n"
         "    Path('place').write_text(str(place))\n"
@@ -168,13 +168,15 @@ def test_nothing_is_left_behind(repository: Path, workers: str) -> None:
 UNINTERESTED = """
 import sys
 
-from harness.pytest_plugin import RUN
-from harness.runtimes.places import parents
+from numaproof.pytest_plugin import RUN
 
 def test_nothing_of_ours_is_loaded_or_made(request, node, machine):
     assert (node, machine) == ("their node", "their machine")
-    heavy = {"grpc", "google.protobuf", "docker", "rich", "fake_sysfs", "harness.scenario"}
+    heavy = {"grpc", "google.protobuf", "docker", "rich"}
     assert sorted(heavy & set(sys.modules)) == []
+    assert [name for name in sys.modules if name.startswith("numaproof.")] == ["numaproof.pytest_plugin"]
+
+    from numaproof.harness.runtimes.places import parents
     assert [place for parent in parents() for place in parent.glob(f"*{request.config.stash[RUN]}*")] == []
 """
 

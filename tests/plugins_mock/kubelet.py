@@ -8,8 +8,8 @@ from pathlib import Path
 
 import grpc
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
 from tests.waiting import wait_until
 
 

@@ -1,7 +1,7 @@
 """Preferred sets by links: the answers that the design documents give for the DGX-1."""
 
-from plugins_mock.boards import BOARDS
-from plugins_mock.links import best_partition, best_sets, count_links, links_of
+from numaproof.plugins_mock.boards import BOARDS
+from numaproof.plugins_mock.links import best_partition, best_sets, count_links, links_of
 
 GPUS = [str(number) for number in range(8)]
 

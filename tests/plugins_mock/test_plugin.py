@@ -8,15 +8,15 @@ from pathlib import Path
 import grpc
 import pytest
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
-from harness.api import numaproof_v1_pb2 as draft
-from harness.api import numaproof_v1_pb2_grpc as draft_grpc
-from harness.api import pluginregistration_v1_pb2 as registration
-from harness.api import pluginregistration_v1_pb2_grpc as registration_grpc
-from plugins_mock import Fault, MockDevice, MockPlugin, PluginError, parse_fault
-from plugins_mock.boards import BOARDS
-from plugins_mock.choose import preference
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
+from numaproof.harness.api import numaproof_v1_pb2 as draft
+from numaproof.harness.api import numaproof_v1_pb2_grpc as draft_grpc
+from numaproof.harness.api import pluginregistration_v1_pb2 as registration
+from numaproof.harness.api import pluginregistration_v1_pb2_grpc as registration_grpc
+from numaproof.plugins_mock import Fault, MockDevice, MockPlugin, PluginError, parse_fault
+from numaproof.plugins_mock.boards import BOARDS
+from numaproof.plugins_mock.choose import preference
 from tests.places import short_directory
 from tests.plugins_mock.kubelet import dial, kubelet
 from tests.waiting import wait_until

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from harness import cli
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
-from plugins_mock.answers import listed
-from plugins_mock.choose import machine_devices, machine_links, parse_device, read_devices
-from plugins_mock.devices import MockDevice
-from plugins_mock.kinds import KINDS
+from numaproof.harness import cli
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
+from numaproof.plugins_mock.answers import listed
+from numaproof.plugins_mock.choose import machine_devices, machine_links, parse_device, read_devices
+from numaproof.plugins_mock.devices import MockDevice
+from numaproof.plugins_mock.kinds import KINDS
 from tests.places import short_directory
 from tests.plugins_mock.kubelet import dial, kubelet
 
@@ -27,7 +27,10 @@ SECONDS = 60
 def program(*arguments: str) -> Iterator[subprocess.Popen[str]]:
     """A plugin in a process of its own; killed if it does not end by itself."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "plugins_mock", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [sys.executable, "-m", "numaproof.plugins_mock", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     try:
         yield process

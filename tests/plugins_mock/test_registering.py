@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
-from plugins_mock import MockDevice, MockPlugin
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
+from numaproof.plugins_mock import MockDevice, MockPlugin
 from tests.places import short_directory
 from tests.plugins_mock.kubelet import Registrations, dial, kubelet
 from tests.plugins_mock.test_plugin import DEVICES, RESOURCE, SECONDS, first_list, lowest

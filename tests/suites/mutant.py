@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.node import pod_resources
-from harness.node.measures import Measures
-from harness.node.views import PodView
-from harness.providers.devices import Device, DeviceManager
-from harness.providers.devices import manager as device_manager
-from harness.providers.devices.inventory import Inventory
-from harness.scenario import warm
-from harness.topology import merge, policies, scopes
-from harness.topology.bitmask import NodeMask
-from harness.topology.hints import HintFamily, TopologyHint
-from harness.topology.manager import Manager
-from harness.topology.policies import Decision
+from numaproof.harness.node import pod_resources
+from numaproof.harness.node.measures import Measures
+from numaproof.harness.node.views import PodView
+from numaproof.harness.providers.devices import Device, DeviceManager
+from numaproof.harness.providers.devices import manager as device_manager
+from numaproof.harness.providers.devices.inventory import Inventory
+from numaproof.harness.scenario import warm
+from numaproof.harness.topology import merge, policies, scopes
+from numaproof.harness.topology.bitmask import NodeMask
+from numaproof.harness.topology.hints import HintFamily, TopologyHint
+from numaproof.harness.topology.manager import Manager
+from numaproof.harness.topology.policies import Decision
 
 
 def _with_admission(policy: str, admits: Callable[[Decision], bool]) -> Callable[[Any], Any]:

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from harness.scenario.bench import Bench
-from harness.scenario.instances import Instance, instances
-from harness.scenario.parse import parse_scenario
-from harness.scenario.selection import shipped_scenarios
+from numaproof.harness.scenario.bench import Bench
+from numaproof.harness.scenario.instances import Instance, instances
+from numaproof.harness.scenario.parse import parse_scenario
+from numaproof.harness.scenario.selection import shipped_scenarios
 from tests.places import short_directory
 from tests.suites.mutant import MUTATIONS, UNCHANGED
 

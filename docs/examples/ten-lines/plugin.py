@@ -10,8 +10,8 @@ from pathlib import Path
 
 import grpc
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.api import deviceplugin_v1beta1_pb2_grpc as stubs
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as stubs
 
 DEVICES = ("left", "right")
 SOCKET = Path("ten.sock")

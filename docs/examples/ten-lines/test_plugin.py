@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from harness.conformance import Settings, check
+from numaproof.harness.conformance import Settings, check
 
 
 def test_the_plugin_is_conformant() -> None:

@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 
 import grpc
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
-from harness.api import numaproof_v1_pb2 as draft
-from harness.api import numaproof_v1_pb2_grpc as draft_grpc
-from harness.node.plugins.registration import RegistrationError
-from harness.node.plugins.sockets import target
-from harness.providers.devices import Device
-from harness.topology.provider import AllocationError
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
+from numaproof.harness.api import numaproof_v1_pb2 as draft
+from numaproof.harness.api import numaproof_v1_pb2_grpc as draft_grpc
+from numaproof.harness.node.plugins.registration import RegistrationError
+from numaproof.harness.node.plugins.sockets import target
+from numaproof.harness.providers.devices import Device
+from numaproof.harness.topology.provider import AllocationError
 
 T = TypeVar("T")
 

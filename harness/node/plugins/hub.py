@@ -12,21 +12,21 @@ from typing import Self
 
 import grpc
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
-from harness.node.plugins.connection import PluginConnection
-from harness.node.plugins.dispatcher import Dispatcher
-from harness.node.plugins.registration import (
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
+from numaproof.harness.node.plugins.connection import PluginConnection
+from numaproof.harness.node.plugins.dispatcher import Dispatcher
+from numaproof.harness.node.plugins.registration import (
     RegistrationError,
     check_resource_name,
     check_socket,
     check_version,
     socket_of,
 )
-from harness.node.plugins.registry import RegistryWatcher
-from harness.node.plugins.sockets import ListeningSocket, private_directory, wipe_sockets
-from harness.providers.devices import Device
-from harness.topology.provider import AllocationError
+from numaproof.harness.node.plugins.registry import RegistryWatcher
+from numaproof.harness.node.plugins.sockets import ListeningSocket, private_directory, wipe_sockets
+from numaproof.harness.providers.devices import Device
+from numaproof.harness.topology.provider import AllocationError
 
 SOCKET_NAME = "kubelet.sock"
 # Plugins that hang while they register each hold one thread for as long as we dial.

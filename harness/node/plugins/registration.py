@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.node.plugins.sockets import LONGEST_PATH, fits
+from numaproof.harness.node.plugins.sockets import LONGEST_PATH, fits
 
 VERSION = "v1beta1"
 

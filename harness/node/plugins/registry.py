@@ -9,11 +9,16 @@ from pathlib import Path
 
 import grpc
 
-from harness.api import pluginregistration_v1_pb2 as api
-from harness.api import pluginregistration_v1_pb2_grpc as api_grpc
-from harness.node.plugins.connection import CHANNEL_OPTIONS, PluginConnection, status_text
-from harness.node.plugins.registration import RegistrationError, check_resource_name, check_versions, socket_at
-from harness.node.plugins.sockets import target
+from numaproof.harness.api import pluginregistration_v1_pb2 as api
+from numaproof.harness.api import pluginregistration_v1_pb2_grpc as api_grpc
+from numaproof.harness.node.plugins.connection import CHANNEL_OPTIONS, PluginConnection, status_text
+from numaproof.harness.node.plugins.registration import (
+    RegistrationError,
+    check_resource_name,
+    check_versions,
+    socket_at,
+)
+from numaproof.harness.node.plugins.sockets import target
 
 PLUGIN_TYPE = "DevicePlugin"
 # The kubelet's patience with a plugin's answers, and between two attempts.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 
 
 class _Claims:

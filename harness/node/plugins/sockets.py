@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import grpc
 
-from harness.errors import UserError
+from numaproof.harness.errors import UserError
 
 # What the kernel's sockaddr_un holds, without the closing NUL.
 LONGEST_PATH = 107

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fake_sysfs.lists import format_cpulist, parse_cpulist
-from harness.node.state import files
-from harness.node.state.checksum import fnv1a, go_map, go_struct
+from numaproof.fake_sysfs.lists import format_cpulist, parse_cpulist
+from numaproof.harness.node.state import files
+from numaproof.harness.node.state.checksum import fnv1a, go_map, go_struct
 
 Key = tuple[str, str]  # a pod's uid and a container's name
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.node.state import files
-from harness.node.state.checksum import fnv1a, go_int_map, go_list, go_map, go_struct
+from numaproof.harness.node.state import files
+from numaproof.harness.node.state.checksum import fnv1a, go_int_map, go_list, go_map, go_struct
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.node.state import files
-from harness.node.state.checksum import fnv1a, go_int_map, go_list, go_map, go_struct
-from harness.providers.memory.state import Block, MachineState, MemoryTable, NodeState
+from numaproof.harness.node.state import files
+from numaproof.harness.node.state.checksum import fnv1a, go_int_map, go_list, go_map, go_struct
+from numaproof.harness.providers.memory.state import Block, MachineState, MemoryTable, NodeState
 
 Key = tuple[str, str]  # a pod's uid and a container's name
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from harness.errors import UserError
-from harness.node.state import files
-from harness.pods.manifest import pod_from
-from harness.pods.pod import Pod
-from harness.providers.memory import Block
-from harness.topology.bitmask import NodeMask
-from harness.topology.hints import TopologyHint
+from numaproof.harness.errors import UserError
+from numaproof.harness.node.state import files
+from numaproof.harness.pods.manifest import pod_from
+from numaproof.harness.pods.pod import Pod
+from numaproof.harness.providers.memory import Block
+from numaproof.harness.topology.bitmask import NodeMask
+from numaproof.harness.topology.hints import TopologyHint
 
 _LONGEST_NAME = 200  # file systems hold 255 bytes; ours has a frame
 

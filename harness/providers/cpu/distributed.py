@@ -7,10 +7,10 @@ from heapq import heapify, heapreplace
 from itertools import combinations
 from math import comb, isqrt
 
-from harness.providers.cpu.packed import Pick, pick_packed
-from harness.providers.cpu.sets import CpuSet
-from harness.providers.cpu.topology import CpuTopology, Level
-from harness.topology.provider import AllocationError
+from numaproof.harness.providers.cpu.packed import Pick, pick_packed
+from numaproof.harness.providers.cpu.sets import CpuSet
+from numaproof.harness.providers.cpu.topology import CpuTopology, Level
+from numaproof.harness.topology.provider import AllocationError
 
 # The kubelet tries every combination of NUMA nodes, however many. All of up to 16 nodes are tried here too; where there
 # are more than this, it would work for hours to years: no decision of its can be met, and the fullest nodes are taken.

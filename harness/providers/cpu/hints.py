@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from harness.providers.cpu.sets import CpuSet
-from harness.providers.cpu.topology import CpuTopology, Level
-from harness.topology.bitmask import NodeMask, mask_of
-from harness.topology.hints import ENUMERATED_NODES, Demand, HintFamily, TopologyHint
+from numaproof.harness.providers.cpu.sets import CpuSet
+from numaproof.harness.providers.cpu.topology import CpuTopology, Level
+from numaproof.harness.topology.bitmask import NodeMask, mask_of
+from numaproof.harness.topology.hints import ENUMERATED_NODES, Demand, HintFamily, TopologyHint
 
 
 def cpu_hints(

@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Collection, Mapping
 
-from harness.errors import UserError
-from harness.pods.pod import Container, Pod
-from harness.providers.cpu.hints import cpu_hints
-from harness.providers.cpu.options import check_options, parse_options
-from harness.providers.cpu.picking import pick
-from harness.providers.cpu.requests import exclusive_cpus, exclusive_cpus_of_pod
-from harness.providers.cpu.saved import Key, check_known, check_saved
-from harness.providers.cpu.sets import CpuSet, cpu_list, ids_of, set_of
-from harness.providers.cpu.topology import CpuTopology, Level
-from harness.topology.bitmask import NodeMask, is_set
-from harness.topology.hints import Hints, TopologyHint
-from harness.topology.provider import SMTAlignmentError
+from numaproof.harness.errors import UserError
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.providers.cpu.hints import cpu_hints
+from numaproof.harness.providers.cpu.options import check_options, parse_options
+from numaproof.harness.providers.cpu.picking import pick
+from numaproof.harness.providers.cpu.requests import exclusive_cpus, exclusive_cpus_of_pod
+from numaproof.harness.providers.cpu.saved import Key, check_known, check_saved
+from numaproof.harness.providers.cpu.sets import CpuSet, cpu_list, ids_of, set_of
+from numaproof.harness.providers.cpu.topology import CpuTopology, Level
+from numaproof.harness.topology.bitmask import NodeMask, is_set
+from numaproof.harness.topology.hints import Hints, TopologyHint
+from numaproof.harness.topology.provider import SMTAlignmentError
 
 
 class CpuManager:

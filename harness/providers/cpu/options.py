@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.errors import UserError
-from harness.providers.cpu.topology import CpuTopology, Level
-from harness.topology.truth import parse_bool
+from numaproof.harness.errors import UserError
+from numaproof.harness.providers.cpu.topology import CpuTopology, Level
+from numaproof.harness.topology.truth import parse_bool
 
 _FIELDS = {
     "full-pcpus-only": "full_cores_only",

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from harness.providers.cpu.sets import CpuSet, cpus_of
-from harness.providers.cpu.topology import CpuTopology, Level
-from harness.topology.provider import AllocationError
+from numaproof.harness.providers.cpu.sets import CpuSet, cpus_of
+from numaproof.harness.providers.cpu.topology import CpuTopology, Level
+from numaproof.harness.topology.provider import AllocationError
 
 
 def pick_packed(

@@ -1,11 +1,11 @@
 """Picking CPUs by the strategy that the options choose."""
 
-from harness.errors import UserError
-from harness.providers.cpu.distributed import pick_distributed
-from harness.providers.cpu.options import CpuOptions
-from harness.providers.cpu.packed import pick_packed
-from harness.providers.cpu.sets import CpuSet, ids_of
-from harness.providers.cpu.topology import CpuTopology
+from numaproof.harness.errors import UserError
+from numaproof.harness.providers.cpu.distributed import pick_distributed
+from numaproof.harness.providers.cpu.options import CpuOptions
+from numaproof.harness.providers.cpu.packed import pick_packed
+from numaproof.harness.providers.cpu.sets import CpuSet, ids_of
+from numaproof.harness.providers.cpu.topology import CpuTopology
 
 
 def pick(topology: CpuTopology, options: CpuOptions, free: CpuSet, count: int) -> CpuSet:

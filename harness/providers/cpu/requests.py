@@ -2,10 +2,10 @@
 
 from fractions import Fraction
 
-from harness.pods.pod import Container, Pod
-from harness.pods.qos import is_pinned
-from harness.pods.quantity import milli_value, value
-from harness.pods.requests import pod_total
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.pods.qos import is_pinned
+from numaproof.harness.pods.quantity import milli_value, value
+from numaproof.harness.pods.requests import pod_total
 
 
 def exclusive_cpus(pod: Pod, container: Container) -> int:

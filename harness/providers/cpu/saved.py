@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Mapping
 
-from harness.errors import UserError
-from harness.providers.cpu.sets import CpuSet, cpu_list
-from harness.providers.cpu.topology import CpuTopology
+from numaproof.harness.errors import UserError
+from numaproof.harness.providers.cpu.sets import CpuSet, cpu_list
+from numaproof.harness.providers.cpu.topology import CpuTopology
 
 Key = tuple[str, str]  # pod uid, container name
 

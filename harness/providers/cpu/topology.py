@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
 
-from harness.errors import UserError
-from harness.providers.cpu.sets import CpuSet
+from numaproof.harness.errors import UserError
+from numaproof.harness.providers.cpu.sets import CpuSet
 
 
 class Level(Enum):

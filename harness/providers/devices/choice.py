@@ -3,9 +3,9 @@
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
-from harness.providers.devices.inventory import Inventory
-from harness.topology.bitmask import EMPTY, NodeMask
-from harness.topology.provider import AllocationError
+from numaproof.harness.providers.devices.inventory import Inventory
+from numaproof.harness.topology.bitmask import EMPTY, NodeMask
+from numaproof.harness.topology.provider import AllocationError
 
 # (available, must include, size) -> what the plugin would take; empty if it has no opinion.
 Ask = Callable[[Collection[str], Collection[str], int], Collection[str]]

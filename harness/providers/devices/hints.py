@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from harness.providers.devices.inventory import Inventory
-from harness.topology.bitmask import EMPTY, NodeMask, ids_of, mask_of
-from harness.topology.family import smallest_size
-from harness.topology.hints import Demand, HintFamily
+from numaproof.harness.providers.devices.inventory import Inventory
+from numaproof.harness.topology.bitmask import EMPTY, NodeMask, ids_of, mask_of
+from numaproof.harness.topology.family import smallest_size
+from numaproof.harness.topology.hints import Demand, HintFamily
 
 
 def device_family(

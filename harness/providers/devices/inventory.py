@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from harness.topology.bitmask import EMPTY, MAX_NODE, NodeMask, mask_of
+from numaproof.harness.topology.bitmask import EMPTY, MAX_NODE, NodeMask, mask_of
 
 UNKNOWN_NODE = -1  # what plugins send when they do not know: no place
 

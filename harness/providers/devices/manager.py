@@ -6,16 +6,16 @@ from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
 
-from harness.pods.pod import Container, Pod
-from harness.pods.quantity import value
-from harness.pods.requests import pod_total
-from harness.providers.devices.choice import choose
-from harness.providers.devices.hints import affinities, device_family
-from harness.providers.devices.inventory import Device, Inventory, inventory_of
-from harness.providers.devices.port import PreferredPort
-from harness.topology.bitmask import NodeMask
-from harness.topology.hints import ENUMERATED_NODES, HintFamily, Hints, TopologyHint
-from harness.topology.provider import AllocationError
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.pods.quantity import value
+from numaproof.harness.pods.requests import pod_total
+from numaproof.harness.providers.devices.choice import choose
+from numaproof.harness.providers.devices.hints import affinities, device_family
+from numaproof.harness.providers.devices.inventory import Device, Inventory, inventory_of
+from numaproof.harness.providers.devices.port import PreferredPort
+from numaproof.harness.topology.bitmask import NodeMask
+from numaproof.harness.topology.hints import ENUMERATED_NODES, HintFamily, Hints, TopologyHint
+from numaproof.harness.topology.provider import AllocationError
 
 Key = tuple[str, str]  # pod uid, container name
 # Called once the devices are decided, before they are assigned; if it raises AllocationError, they are not.

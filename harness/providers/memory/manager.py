@@ -4,13 +4,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, Literal
 
-from harness.errors import UserError
-from harness.pods.pod import Container, Pod
-from harness.pods.qos import is_pinned
-from harness.providers.memory.hints import best_hint, breaks_a_group, listed, memory_family, satisfies
-from harness.providers.memory.requests import container_request, pod_request
-from harness.providers.memory.reuse import ReusableMemory, shrink_reused
-from harness.providers.memory.state import (
+from numaproof.harness.errors import UserError
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.pods.qos import is_pinned
+from numaproof.harness.providers.memory.hints import best_hint, breaks_a_group, listed, memory_family, satisfies
+from numaproof.harness.providers.memory.requests import container_request, pod_request
+from numaproof.harness.providers.memory.reuse import ReusableMemory, shrink_reused
+from numaproof.harness.providers.memory.state import (
     MEMORY,
     Block,
     Key,
@@ -22,9 +22,9 @@ from harness.providers.memory.state import (
     with_block,
     without_block,
 )
-from harness.topology.bitmask import EMPTY, NodeMask, ids_of, mask_of
-from harness.topology.hints import ENUMERATED_NODES, Hints, TopologyHint
-from harness.topology.provider import AllocationError
+from numaproof.harness.topology.bitmask import EMPTY, NodeMask, ids_of, mask_of
+from numaproof.harness.topology.hints import ENUMERATED_NODES, Hints, TopologyHint
+from numaproof.harness.topology.provider import AllocationError
 
 PolicyName = Literal["None", "Static"]
 POLICIES: Final = ("None", "Static")

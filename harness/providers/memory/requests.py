@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from harness.pods.pod import Container, Pod
-from harness.providers.memory.state import MEMORY
-from harness.topology.provider import AllocationError
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.providers.memory.state import MEMORY
+from numaproof.harness.topology.provider import AllocationError
 
 MOST_BYTES = 2**63 - 1
 

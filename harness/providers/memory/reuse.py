@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from harness.pods.pod import Container, Pod
-from harness.providers.memory.state import Block, Key
-from harness.topology.bitmask import NodeMask, mask_of
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.providers.memory.state import Block, Key
+from numaproof.harness.topology.bitmask import NodeMask, mask_of
 
 
 class ReusableMemory:

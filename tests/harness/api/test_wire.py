@@ -1,37 +1,108 @@
-"""The interfaces are the kubelet's: names and numbers as published, not as our stubs have them."""
+"""The interfaces are the kubelet's: paths, names and numbers as published, not as our stubs have them."""
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import grpc
 import pytest
-from google.protobuf import descriptor_pool
 from google.protobuf.message import Message
 
-from harness.api import (
+from numaproof.harness.api import (
     deviceplugin_v1beta1_pb2,
+    deviceplugin_v1beta1_pb2_grpc,
     numaproof_v1_pb2,
+    numaproof_v1_pb2_grpc,
     pluginregistration_v1_pb2,
+    pluginregistration_v1_pb2_grpc,
     podresources_v1_pb2,
+    podresources_v1_pb2_grpc,
 )
 
-METHODS = {
-    "v1beta1.Registration": ["Register"],
-    "v1beta1.DevicePlugin": [
-        "GetDevicePluginOptions",
-        "ListAndWatch",
-        "GetPreferredAllocation",
-        "Allocate",
-        "PreStartContainer",
-    ],
-    "v1.PodResourcesLister": ["List", "GetAllocatableResources", "Get"],
-    "pluginregistration.Registration": ["GetInfo", "NotifyRegistrationStatus"],
-    "numaproof.v1.PreferredAllocations": ["GetPreferredAllocationsOptions", "GetPreferredAllocations"],
-    "numaproof.v1.Control": ["Admit", "Remove", "Explain", "State", "Watch", "Machine"],
+# The service as it is published -> its module here, and its methods.
+SERVICES: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "v1beta1.Registration": (deviceplugin_v1beta1_pb2_grpc, ("Register",)),
+    "v1beta1.DevicePlugin": (
+        deviceplugin_v1beta1_pb2_grpc,
+        ("GetDevicePluginOptions", "ListAndWatch", "GetPreferredAllocation", "Allocate", "PreStartContainer"),
+    ),
+    "v1.PodResourcesLister": (podresources_v1_pb2_grpc, ("List", "GetAllocatableResources", "Get")),
+    "pluginregistration.Registration": (pluginregistration_v1_pb2_grpc, ("GetInfo", "NotifyRegistrationStatus")),
+    "numaproof.v1.PreferredAllocations": (
+        numaproof_v1_pb2_grpc,
+        ("GetPreferredAllocationsOptions", "GetPreferredAllocations"),
+    ),
+    "numaproof.v1.Control": (numaproof_v1_pb2_grpc, ("Admit", "Remove", "Explain", "State", "Watch", "Machine")),
 }
 
 
-@pytest.mark.parametrize("service", METHODS)
-def test_services(service: str) -> None:
-    # The modules above put their services into the pool.
-    found = descriptor_pool.Default().FindServiceByName(service)
-    assert [method.name for method in found.methods] == METHODS[service]
+class Paths(grpc.GenericRpcHandler):
+    """Notes the path of every call, and knows none."""
+
+    def __init__(self) -> None:
+        self.called: list[str] = []
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> None:
+        self.called.append(handler_call_details.method)
+
+
+@pytest.fixture
+def server() -> Iterator[grpc.Server]:
+    """A server that has not been started yet."""
+    with ThreadPoolExecutor(2) as executor:
+        made = grpc.server(executor)
+        yield made
+        made.stop(None).wait()
+
+
+def channel_to(server: grpc.Server) -> grpc.Channel:
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    return grpc.insecure_channel(f"127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_our_clients_call_the_published_paths(service: str, server: grpc.Server) -> None:
+    module, methods = SERVICES[service]
+    paths = Paths()
+    server.add_generic_rpc_handlers((paths,))
+    with channel_to(server) as channel:
+        stub = getattr(module, f"{service.rpartition('.')[2]}Stub")(channel)
+        assert sorted(vars(stub)) == sorted(methods)
+        for method in methods:
+            request = _request(module, service, method)
+            with pytest.raises(grpc.RpcError):
+                _drained(getattr(stub, method)(request, timeout=60))
+    assert paths.called == [f"/{service}/{method}" for method in methods]
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_our_servers_answer_on_the_published_paths(service: str, server: grpc.Server) -> None:
+    module, methods = SERVICES[service]
+    name = service.rpartition(".")[2]
+    getattr(module, f"add_{name}Servicer_to_server")(getattr(module, f"{name}Servicer")(), server)
+    with channel_to(server) as channel:
+        for method in methods:
+            # The generated servicer's own words; a path that is not served is answered with "Method not found!".
+            with pytest.raises(grpc.RpcError, match="Method not implemented!"):
+                _drained(channel.unary_stream(f"/{service}/{method}")(b"", timeout=60))
+
+
+def _request(module: Any, service: str, method: str) -> Message:
+    """An empty request of a method, of the type that its published interface has."""
+    messages = {
+        deviceplugin_v1beta1_pb2_grpc: deviceplugin_v1beta1_pb2,
+        podresources_v1_pb2_grpc: podresources_v1_pb2,
+        pluginregistration_v1_pb2_grpc: pluginregistration_v1_pb2,
+        numaproof_v1_pb2_grpc: numaproof_v1_pb2,
+    }[module]
+    found = messages.DESCRIPTOR.services_by_name[service.rpartition(".")[2]].methods_by_name[method]
+    return getattr(messages, found.input_type.name)()  # type: ignore[no-any-return]
+
+
+def _drained(answer: Any) -> None:
+    if isinstance(answer, grpc.Call) and hasattr(answer, "__iter__"):
+        list(answer)
 
 
 def text(number: int, value: str) -> bytes:

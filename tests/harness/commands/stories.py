@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 GPU = "example.com/gpu"
-NUMAPROOF = (sys.executable, "-m", "harness.cli")
+NUMAPROOF = (sys.executable, "-m", "numaproof")
 
 
 def story(place: Path, name: str = "own", **words: Any) -> Path:

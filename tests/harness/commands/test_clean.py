@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import main
-from harness.runtimes.places import parents, run_directory
+from numaproof.harness.cli import main
+from numaproof.harness.runtimes.places import parents, run_directory
 from tests.places import short_directory
 
 OWNER = """
 import sys
-from harness.runtimes.places import run_directory
+from numaproof.harness.runtimes.places import run_directory
 with run_directory("test") as place:
     (place / "folder").mkdir()
     (place / "folder/file").write_text("x")

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from harness.cli import main
-from harness.runtimes.docker import connect, engine_answers, has_image
+from numaproof.harness.cli import main
+from numaproof.harness.runtimes.docker import connect, engine_answers, has_image
 
 
 def test_without_an_engine_it_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

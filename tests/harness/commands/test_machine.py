@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-import fake_sysfs
-from harness.cli import main
+from numaproof import fake_sysfs
+from numaproof.harness.cli import main
 from tests.fake_sysfs.on_disk import REPOSITORY, contents, on_a_small_disk
 from tests.places import short_directory
 
@@ -158,7 +158,7 @@ def test_bad_input_is_refused_and_leaves_nothing(
 FULL_DISK = """
 import sys
 from pathlib import Path
-from harness.cli import main
+from numaproof.harness.cli import main
 
 disk = Path(sys.argv[1])
 (disk / "filler").write_bytes(bytes(200 * 1024))
@@ -176,7 +176,7 @@ def test_a_full_disk_leaves_nothing(place: Path) -> None:
 def test_a_drawing_can_be_piped_whatever_the_encoding(place: Path, encoding: str) -> None:
     (place / "mine.yaml").write_text("preset: laptop\nnotes: [größer als 1 µm]\n", encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "harness.cli", "machine", "show", str(place / "mine.yaml")],
+        [sys.executable, "-m", "numaproof", "machine", "show", str(place / "mine.yaml")],
         cwd=REPOSITORY,
         env={**os.environ, "PYTHONIOENCODING": encoding, "FORCE_COLOR": "1"},
         capture_output=True,

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import fake_sysfs
-from harness.cli import main
+from numaproof import fake_sysfs
+from numaproof.harness.cli import main
 from tests.harness.node.running import client, pod
 from tests.places import short_directory
 
@@ -33,7 +33,7 @@ MACHINE = "pack:2 [numa(memory=64GiB)] core:4 pu:2"
 def node(root: Path, *flags: str) -> Iterator["subprocess.Popen[str]"]:
     """The program, killed at the end if it still runs."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "harness.cli", "node", "--root", str(root), *flags],
+        [sys.executable, "-m", "numaproof", "node", "--root", str(root), *flags],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

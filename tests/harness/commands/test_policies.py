@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.cli import main
+from numaproof.harness.cli import main
 
 
 def table(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[list[str]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.cli import main
+from numaproof.harness.cli import main
 
 GOOD: dict[str, Any] = {
     "numa_nodes": [0, 1],

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from harness.conformance.subject import Place
-from harness.runtimes.program import Finished
-from harness.waiting import wait_until
-from plugins_mock import program
+from numaproof.harness.conformance.subject import Place
+from numaproof.harness.runtimes.program import Finished
+from numaproof.harness.waiting import wait_until
+from numaproof.plugins_mock import program
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["plugins_mock.program"])
@@ -40,7 +40,7 @@ class MockSubject:
 
 
 class ForkedMock:
-    """A fake plugin in a process of its own; see harness.runtimes.program.Running."""
+    """A fake plugin in a process of its own; see numaproof.harness.runtimes.program.Running."""
 
     def __init__(self, arguments: list[str]) -> None:
         descriptor, name = tempfile.mkstemp(prefix="np-mock-")

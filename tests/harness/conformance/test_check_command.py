@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.commands import check
-from harness.conformance.catalogue import CATALOGUE
-from harness.errors import UserError
-from plugins_mock import Fault, MockDevice, MockPlugin
+from numaproof.harness.commands import check
+from numaproof.harness.conformance.catalogue import CATALOGUE
+from numaproof.harness.errors import UserError
+from numaproof.plugins_mock import Fault, MockDevice, MockPlugin
 from tests.places import short_directory
 from tests.plugins_mock.kubelet import dial
 
 REPOSITORY = Path(__file__).parent.parent.parent.parent
-MOCK = [sys.executable, "-m", "plugins_mock", "generic", "--count", "3"]
+MOCK = [sys.executable, "-m", "numaproof.plugins_mock", "generic", "--count", "3"]
 QUICK = ["--only", "dp/options/1", "--only", "dp/list/2", "--seed", "1"]
 
 
@@ -94,12 +94,12 @@ def test_a_plain_process_gets_its_paths_for_placeholders() -> None:
 
 
 def test_the_machine_is_the_subjects_sysfs(capsys: pytest.CaptureFixture[str]) -> None:
-    gpus = [sys.executable, "-m", "plugins_mock", "gpu", "--sysfs-root", "/"]
+    gpus = [sys.executable, "-m", "numaproof.plugins_mock", "gpu", "--sysfs-root", "/"]
     asked = ["--only", "dp/list/6", "--only", "dp/list/7", "--machine", "dgx1-v100"]
     assert numaproof_check(*asked, "--", *gpus) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "as in sysfs" in printed
-    lying = [sys.executable, "-m", "plugins_mock", "generic", "--device", "0000:06:00.0=1"]
+    lying = [sys.executable, "-m", "numaproof.plugins_mock", "generic", "--device", "0000:06:00.0=1"]
     assert numaproof_check(*asked, "--", *lying) == 1  # its sysfs says 0
 
 
@@ -290,7 +290,7 @@ def test_the_example_repository_passes_its_own_pytest() -> None:
 
 
 def test_the_page_is_up_to_date() -> None:
-    tool = REPOSITORY / "tools/generate-conformance-docs"
+    tool = REPOSITORY / "tools/generate_conformance_docs.py"
     done = subprocess.run([sys.executable, str(tool), "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     page = (REPOSITORY / "docs/conformance.md").read_text()

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from harness.conformance.catalogue import CATALOGUE
-from harness.conformance.outcome import Facts
-from harness.conformance.run import Report, Settings, check_command
-from harness.conformance.stage import Flips, Pace
-from harness.conformance.subject import Place
+from numaproof.harness.conformance.catalogue import CATALOGUE
+from numaproof.harness.conformance.outcome import Facts
+from numaproof.harness.conformance.run import Report, Settings, check_command
+from numaproof.harness.conformance.stage import Flips, Pace
+from numaproof.harness.conformance.subject import Place
 from tests.harness.conformance.mocks import ForkedMock, MockSubject
 from tests.places import short_directory
 

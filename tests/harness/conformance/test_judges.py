@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.conformance import checks_allocate, checks_list, checks_register, verdicts
-from harness.conformance.catalogue import CATALOGUE, Level
-from harness.conformance.exchange import Called, Ended, Event, Exchange, Happened, Listed, Opened, Registered
-from harness.conformance.outcome import Facts, Outcome
-from harness.conformance.verdicts import JUDGES, Conditions, judge
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.conformance import checks_allocate, checks_list, checks_register, verdicts
+from numaproof.harness.conformance.catalogue import CATALOGUE, Level
+from numaproof.harness.conformance.exchange import Called, Ended, Event, Exchange, Happened, Listed, Opened, Registered
+from numaproof.harness.conformance.outcome import Facts, Outcome
+from numaproof.harness.conformance.verdicts import JUDGES, Conditions, judge
 
 RESOURCE = "example.com/gpu"
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
-from harness.conformance import kubelet
-from harness.conformance.exchange import Opened, Recorder, Registered
-from harness.conformance.kubelet import FakeKubelet
-from plugins_mock import Fault, MockDevice, MockPlugin
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
+from numaproof.harness.conformance import kubelet
+from numaproof.harness.conformance.exchange import Opened, Recorder, Registered
+from numaproof.harness.conformance.kubelet import FakeKubelet
+from numaproof.plugins_mock import Fault, MockDevice, MockPlugin
 from tests.places import short_directory
 from tests.plugins_mock.kubelet import dial
 from tests.waiting import wait_until

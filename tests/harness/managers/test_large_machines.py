@@ -6,13 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UserError
-from harness.topology.hints import HintFamily
-from harness.vectors import node
+from numaproof.harness.errors import UserError
+from numaproof.harness.topology.hints import HintFamily
+from numaproof.harness.vectors import node
 from tests.harness.managers.test_managers import machine, managers_of, pod
 
 RECORDED = Path(__file__).parents[2] / "vectors" / "node.jsonl.xz"
-LISTING = ("harness.providers.memory.manager", "harness.providers.cpu.hints", "harness.providers.devices.manager")
+LISTING = (
+    "numaproof.harness.providers.memory.manager",
+    "numaproof.harness.providers.cpu.hints",
+    "numaproof.harness.providers.devices.manager",
+)
 
 
 def test_the_kubelets_decisions_come_out_of_rules_too(monkeypatch: pytest.MonkeyPatch) -> None:

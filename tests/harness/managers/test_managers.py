@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from harness.managers import ManagerConfig, Managers, NodeDescription
-from harness.pods.manifest import pod_from
-from harness.pods.pod import Pod
-from harness.providers.devices import Device
-from harness.providers.memory import Block, MemoryNode
-from harness.topology.bitmask import mask_of
-from harness.topology.hints import TopologyHint
-from harness.topology.verdict import NO_COMMON_AFFINITY
+from numaproof.harness.managers import ManagerConfig, Managers, NodeDescription
+from numaproof.harness.pods.manifest import pod_from
+from numaproof.harness.pods.pod import Pod
+from numaproof.harness.providers.devices import Device
+from numaproof.harness.providers.memory import Block, MemoryNode
+from numaproof.harness.topology.bitmask import mask_of
+from numaproof.harness.topology.hints import TopologyHint
+from numaproof.harness.topology.verdict import NO_COMMON_AFFINITY
 
 GIB = 1 << 30
 

@@ -15,10 +15,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from fake_sysfs import parse_machine
-from harness.node.config import node_config
-from harness.node.node import Node
-from plugins_mock import MockDevice, MockPlugin
+from numaproof.fake_sysfs import parse_machine
+from numaproof.harness.node.config import node_config
+from numaproof.harness.node.node import Node
+from numaproof.plugins_mock import MockDevice, MockPlugin
 
 
 def run_node(

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from harness.api import deviceplugin_v1beta1_pb2 as plugin_api
-from harness.api import numaproof_v1_pb2 as api
-from harness.api import podresources_v1_pb2 as resources_api
-from harness.node.node import Node
-from plugins_mock import Fault, MockDevice, MockPlugin
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
+from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.api import podresources_v1_pb2 as resources_api
+from numaproof.harness.node.node import Node
+from numaproof.plugins_mock import Fault, MockDevice, MockPlugin
 from tests.harness.node.running import (
     GPU,
     NIC,

@@ -3,8 +3,8 @@
 import itertools
 import threading
 
-from harness.api import numaproof_v1_pb2 as api
-from plugins_mock import MockPlugin
+from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.plugins_mock import MockPlugin
 from tests.harness.node.running import GPU, STATIC, Client, client, devices, listed_plugins, pod, running_node
 
 

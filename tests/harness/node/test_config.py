@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.errors import UserError
-from harness.node.config import NodeConfig, config_of, node_config, read_file
+from numaproof.harness.errors import UserError
+from numaproof.harness.node.config import NodeConfig, config_of, node_config, read_file
 from tests.places import short_directory
 
 

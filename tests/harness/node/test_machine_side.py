@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from fake_sysfs import Cache, Cpu, Hugepages, Machine, NumaNode, parse_machine, preset
-from harness.errors import UserError
-from harness.managers import NodeDescription
-from harness.node.config import node_config
-from harness.node.discovery import cpu_rows, describe, hugepage_resource
-from harness.node.reservations import Reservations, reserve
-from harness.providers.memory import MemoryNode
+from numaproof.fake_sysfs import Cache, Cpu, Hugepages, Machine, NumaNode, parse_machine, preset
+from numaproof.harness.errors import UserError
+from numaproof.harness.managers import NodeDescription
+from numaproof.harness.node.config import node_config
+from numaproof.harness.node.discovery import cpu_rows, describe, hugepage_resource
+from numaproof.harness.node.reservations import Reservations, reserve
+from numaproof.harness.providers.memory import MemoryNode
 
 GI = 1 << 30
 TWO_NODES = NodeDescription(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import grpc
 import pytest
 
-from plugins_mock import Fault, MockPlugin
+from numaproof.plugins_mock import Fault, MockPlugin
 from tests.harness.node.running import GPU, NIC, STATIC, client, devices, listed_plugins, pod, running_node
 from tests.waiting import wait_until
 

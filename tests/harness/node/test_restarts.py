@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from fake_sysfs import Machine, parse_machine
-from harness.errors import UserError
-from harness.node.config import node_config
-from harness.node.node import Node
-from plugins_mock import MockPlugin
+from numaproof.fake_sysfs import Machine, parse_machine
+from numaproof.harness.errors import UserError
+from numaproof.harness.node.config import node_config
+from numaproof.harness.node.node import Node
+from numaproof.plugins_mock import MockPlugin
 from tests.harness.node.running import (
     GPU,
     NIC,

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from harness.api import numaproof_v1_pb2 as api
-from harness.errors import UserError
-from harness.node.events import REMEMBERED, REMEMBERED_BYTES, EventLog
-from harness.node.fit import check_fit, requests_of
-from harness.node.manifests import read_manifest
-from harness.node.metrics import Counter, Gauge, Histogram, Metrics
-from harness.node.questions import Conversation, Question, UnansweredError
-from harness.pods.manifest import pod_from
-from harness.topology.provider import AllocationError
+from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.errors import UserError
+from numaproof.harness.node.events import REMEMBERED, REMEMBERED_BYTES, EventLog
+from numaproof.harness.node.fit import check_fit, requests_of
+from numaproof.harness.node.manifests import read_manifest
+from numaproof.harness.node.metrics import Counter, Gauge, Histogram, Metrics
+from numaproof.harness.node.questions import Conversation, Question, UnansweredError
+from numaproof.harness.pods.manifest import pod_from
+from numaproof.harness.topology.provider import AllocationError
 from tests.waiting import wait_until
 
 ALLOCATABLE = {"pods": 2, "cpu": 4000, "memory": 1000, "hugepages-2Mi": 0, "example.com/gpu": 1}

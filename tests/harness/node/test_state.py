@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UserError
-from harness.node.state import cpus, devices, memory, pods
-from harness.node.state.cpus import CpuState
-from harness.node.state.devices import DeviceEntry, DeviceState
-from harness.node.state.memory import MemoryState
-from harness.node.state.pods import SavedContainer, SavedDevices, SavedPod
-from harness.pods.manifest import pod_from
-from harness.providers.memory import Block, MemoryTable, NodeState
-from harness.topology.bitmask import NodeMask
-from harness.topology.hints import TopologyHint
+from numaproof.harness.errors import UserError
+from numaproof.harness.node.state import cpus, devices, memory, pods
+from numaproof.harness.node.state.cpus import CpuState
+from numaproof.harness.node.state.devices import DeviceEntry, DeviceState
+from numaproof.harness.node.state.memory import MemoryState
+from numaproof.harness.node.state.pods import SavedContainer, SavedDevices, SavedPod
+from numaproof.harness.pods.manifest import pod_from
+from numaproof.harness.providers.memory import Block, MemoryTable, NodeState
+from numaproof.harness.topology.bitmask import NodeMask
+from numaproof.harness.topology.hints import TopologyHint
 from tests.places import short_directory
 
 # Texts that real kubelets wrote, as found in bug reports and tutorials; their checksums are the judges of ours.

@@ -16,15 +16,15 @@ from typing import Any
 
 import pytest
 
-from fake_sysfs import Cache, Cpu, Hugepages, Machine, NumaNode
-from harness.api import numaproof_v1_pb2 as api
-from harness.node.discovery import cpu_rows
-from harness.node.fit import requests_of
-from harness.pods.manifest import pod_from
-from harness.pods.quantity import parse_quantity
-from harness.vectors.device_alloc import PREFERENCES, numa_counts
-from harness.vectors.node import differences
-from plugins_mock import MockDevice, MockPlugin
+from numaproof.fake_sysfs import Cache, Cpu, Hugepages, Machine, NumaNode
+from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.node.discovery import cpu_rows
+from numaproof.harness.node.fit import requests_of
+from numaproof.harness.pods.manifest import pod_from
+from numaproof.harness.pods.quantity import parse_quantity
+from numaproof.harness.vectors.device_alloc import PREFERENCES, numa_counts
+from numaproof.harness.vectors.node import differences
+from numaproof.plugins_mock import MockDevice, MockPlugin
 from tests.harness.node.running import client, running_node, wait_for_devices
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "node.jsonl.xz"

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from harness.errors import UserError
-from harness.pods.manifest import pod_from
-from harness.pods.pod import Container, Pod
-from harness.pods.qos import qos_class
-from harness.pods.requests import effective_requests
+from numaproof.harness.errors import UserError
+from numaproof.harness.pods.manifest import pod_from
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.pods.qos import qos_class
+from numaproof.harness.pods.requests import effective_requests
 
 
 def container(

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from harness.errors import UserError
-from harness.pods.quantity import milli_value, parse_quantity, value
+from numaproof.harness.errors import UserError
+from numaproof.harness.pods.quantity import milli_value, parse_quantity, value
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """The matrix and the summary, of results made by hand."""
 
-from harness.report.matrix import Result, matrix_lines, summary
+from numaproof.harness.report.matrix import Result, matrix_lines, summary
 
 
 def result(machine: str, outcome: str = "passed", reason: str = "", **words: str) -> Result:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from fake_sysfs import parse_machine
-from harness.report.pictures import write_pictures
+from numaproof.fake_sysfs import parse_machine
+from numaproof.harness.report.pictures import write_pictures
 
 
 def test_each_machine_has_a_picture_of_its_own(tmp_path: Path) -> None:

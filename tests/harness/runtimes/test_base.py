@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UserError
-from harness.runtimes.base import made_base, mirrors
+from numaproof.harness.errors import UserError
+from numaproof.harness.runtimes.base import made_base, mirrors
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a base")
 
@@ -45,8 +45,8 @@ def test_without_root_it_is_told(tmp_path: Path) -> None:
     code = (
         "import os, sys\n"
         "from pathlib import Path\n"
-        "from harness.errors import UserError\n"
-        "from harness.runtimes.base import made_base\n"
+        "from numaproof.harness.errors import UserError\n"
+        "from numaproof.harness.runtimes.base import made_base\n"
         "if os.geteuid() == 0:\n"
         "    os.setgid(65534)\n"
         "    os.setuid(65534)\n"
@@ -83,7 +83,7 @@ def test_debootstrap_does_it_where_mmdebstrap_is_missing(tools: Path, tmp_path: 
 def test_where_apt_names_no_mirror_debootstrap_takes_its_own(
     tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.runtimes.base._APT", tmp_path / "no-apt")
+    monkeypatch.setattr("numaproof.harness.runtimes.base._APT", tmp_path / "no-apt")
     tool(tools, "debootstrap", 'mkdir -p "$4/etc" "$4/var/lib/apt/lists"; echo $# > "$4/etc/asked"')
     seen = tmp_path / "seen"
     seen.mkdir()

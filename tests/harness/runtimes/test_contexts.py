@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UserError
-from harness.runtimes.contexts import engine_address
+from numaproof.harness.errors import UserError
+from numaproof.harness.runtimes.contexts import engine_address
 
 
 def create_context(folder: Path, name: str, host: str) -> None:

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UserError
-from harness.runtimes import Bind, CannotStartError, Program
-from harness.runtimes.contexts import engine_address
-from harness.runtimes.docker import LABEL, DockerRuntime, connect, engine_answers, reap_containers
-from harness.runtimes.image import ensure_image
-from harness.runtimes.places import run_directory
+from numaproof.harness.errors import UserError
+from numaproof.harness.runtimes import Bind, CannotStartError, Program
+from numaproof.harness.runtimes.contexts import engine_address
+from numaproof.harness.runtimes.docker import LABEL, DockerRuntime, connect, engine_answers, reap_containers
+from numaproof.harness.runtimes.image import ensure_image
+from numaproof.harness.runtimes.places import run_directory
 from tests.harness.runtimes.test_contexts import create_context, use_context
 from tests.places import short_directory
 from tests.waiting import wait_until
@@ -124,14 +124,14 @@ def test_a_command_that_does_not_exist(runtime: DockerRuntime) -> None:
 
 
 def test_the_image_holds_our_command(runtime: DockerRuntime) -> None:
-    with runtime.start(Program(("python3", "-m", "harness.cli", "machine", "list"))) as running:
+    with runtime.start(Program(("python3", "-m", "numaproof", "machine", "list"))) as running:
         assert running.wait(120) == 0
         assert "laptop" in running.output().split()
 
 
 def test_the_image_holds_the_suites(runtime: DockerRuntime) -> None:
     words = ("run", "--runtime", "process", "--out", "/tmp/out", "single_numa/too-large")
-    with runtime.start(Program(("python3", "-m", "harness.cli", *words))) as running:
+    with runtime.start(Program(("python3", "-m", "numaproof", *words))) as running:
         assert running.wait(120) == 0, running.output()
         assert "8 instances on 2 machines: 8 passed, 0 failed, 0 skipped" in running.output()
 
@@ -148,10 +148,10 @@ def test_a_container_that_somebody_removed_has_ended(runtime: DockerRuntime) -> 
 def test_containers_of_a_killed_run_are_reaped() -> None:
     code = (
         "import sys\n"
-        "from harness.runtimes import Program\n"
-        "from harness.runtimes.docker import DockerRuntime\n"
-        "from harness.runtimes.image import ensure_image\n"
-        "from harness.runtimes.places import run_directory\n"
+        "from numaproof.harness.runtimes import Program\n"
+        "from numaproof.harness.runtimes.docker import DockerRuntime\n"
+        "from numaproof.harness.runtimes.image import ensure_image\n"
+        "from numaproof.harness.runtimes.places import run_directory\n"
         "with run_directory('test') as place:\n"
         "    DockerRuntime(ensure_image(), place).start(Program(('sleep', '1000')))\n"
         "    print(place, flush=True)\n"
@@ -172,7 +172,7 @@ def test_containers_of_a_killed_run_are_reaped() -> None:
         assert name not in reap_containers(client)
         run.kill()
     cleaned = subprocess.run(
-        [sys.executable, "-m", "harness.cli", "clean"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "numaproof", "clean"], capture_output=True, text=True, check=True
     ).stdout
     assert f"removed {place}" in cleaned or not place.exists()
     assert containers() == []

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.runtimes.cgroups import remove_abandoned_cgroups
-from harness.runtimes.contexts import engine_address
-from harness.runtimes.docker import engine_answers
-from harness.runtimes.engine import main
-from harness.runtimes.places import remove_stale
+from numaproof.harness.runtimes.cgroups import remove_abandoned_cgroups
+from numaproof.harness.runtimes.contexts import engine_address
+from numaproof.harness.runtimes.docker import engine_answers
+from numaproof.harness.runtimes.engine import main
+from numaproof.harness.runtimes.places import remove_stale
 from tests.waiting import wait_until
 
 NOWHERE = {"DOCKER_HOST": "unix:///nonexistent/docker.sock"}
@@ -37,7 +37,7 @@ private = pytest.mark.skipif(
 def engine(*command: str) -> "subprocess.Popen[str]":
     """The program, where no other engine answers."""
     return subprocess.Popen(
-        [sys.executable, "-m", "harness.runtimes.engine", *command],
+        [sys.executable, "-m", "numaproof.harness.runtimes.engine", *command],
         env={**os.environ, **NOWHERE},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

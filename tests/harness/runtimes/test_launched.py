@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import fake_sysfs
-from harness.runtimes import Bind, CannotStartError, DeviceNode, Program
-from harness.runtimes.launched import NamespaceRuntime, ProcessRuntime
+from numaproof import fake_sysfs
+from numaproof.harness.runtimes import Bind, CannotStartError, DeviceNode, Program
+from numaproof.harness.runtimes.launched import NamespaceRuntime, ProcessRuntime
 from tests.places import short_directory
 from tests.waiting import wait_until
 
@@ -84,8 +84,8 @@ def test_a_killed_harness_leaves_nothing(runtime: NamespaceRuntime | ProcessRunt
                 sys.executable,
                 "-c",
                 "import sys\n"
-                "from harness.runtimes import Program\n"
-                f"from harness.runtimes.launched import {type(runtime).__name__} as Runtime\n"
+                "from numaproof.harness.runtimes import Program\n"
+                f"from numaproof.harness.runtimes.launched import {type(runtime).__name__} as Runtime\n"
                 f"running = Runtime().start(Program(('/bin/sh', '-c', 'exec 9<{place}; while :; do sleep 1; done')))\n"
                 "print('up', flush=True)\n"
                 "sys.stdin.read()",

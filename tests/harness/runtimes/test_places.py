@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.runtimes.places import parents, remove_shared, remove_stale, run_directory, shared_directory
+from numaproof.harness.runtimes.places import parents, remove_shared, remove_stale, run_directory, shared_directory
 
 
 def test_a_directory_in_use_stays_and_goes_with_its_run() -> None:
@@ -23,7 +23,7 @@ def test_a_directory_in_use_stays_and_goes_with_its_run() -> None:
 
 def test_a_directory_of_a_killed_run_is_removed() -> None:
     code = (
-        "import sys\nfrom harness.runtimes.places import run_directory\n"
+        "import sys\nfrom numaproof.harness.runtimes.places import run_directory\n"
         "with run_directory('test') as place:\n    print(place, flush=True)\n    sys.stdin.read()"
     )
     with subprocess.Popen(
@@ -41,7 +41,7 @@ def test_a_directory_of_a_killed_run_is_removed() -> None:
 def test_a_shared_directory_stays_as_long_as_one_of_its_users_lives() -> None:
     name = f"test-{uuid.uuid4().hex}"
     code = (
-        "import sys\nfrom harness.runtimes.places import shared_directory\n"
+        "import sys\nfrom numaproof.harness.runtimes.places import shared_directory\n"
         f"with shared_directory('{name}') as place:\n"
         "    (place / 'file').touch()\n    print(place, flush=True)\n    sys.stdin.read()"
     )

@@ -6,12 +6,12 @@ from typing import Any
 
 import yaml
 
-import fake_sysfs
-from harness.scenario.drive import drive
-from harness.scenario.instances import Instance
-from harness.scenario.outcome import Given, Memory, Outcome
-from harness.scenario.parse import parse_scenario
-from harness.scenario.sizes import sizes_of
+from numaproof import fake_sysfs
+from numaproof.harness.scenario.drive import drive
+from numaproof.harness.scenario.instances import Instance
+from numaproof.harness.scenario.outcome import Given, Memory, Outcome
+from numaproof.harness.scenario.parse import parse_scenario
+from numaproof.harness.scenario.sizes import sizes_of
 
 MACHINE = fake_sysfs.parse_machine("pack:2 [numa] core:4 pu:1")  # CPUs 0-3 on node 0, 4-7 on node 1
 GPU = "example.com/gpu"

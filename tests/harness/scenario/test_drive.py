@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.errors import UserError
-from harness.scenario.outcome import Given, Memory
+from numaproof.harness.errors import UserError
+from numaproof.harness.scenario.outcome import Given, Memory
 from tests.harness.scenario.fake_rig import GPU, FakeRig, Held, admit, driven
 
 

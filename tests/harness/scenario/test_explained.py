@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from harness.api import numaproof_v1_pb2 as api
-from harness.scenario.explained import decision_lines, given_lines
+from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.scenario.explained import decision_lines, given_lines
 
 
 def hint(*nodes: int, preferred: bool = True) -> api.Hint:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-import fake_sysfs
-from fake_sysfs.alter import without_cpus
-from fake_sysfs.change import change
-from harness.runtimes import CannotStartError, Program, Running, Runtime
-from harness.runtimes.launched import Launched, NamespaceRuntime, ProcessRuntime
-from harness.scenario.hosts import Host, Hosts
-from harness.scenario.rig import RigFailedError
-from harness.scenario.trees import Trees, machine_of
+from numaproof import fake_sysfs
+from numaproof.fake_sysfs.alter import without_cpus
+from numaproof.fake_sysfs.change import change
+from numaproof.harness.runtimes import CannotStartError, Program, Running, Runtime
+from numaproof.harness.runtimes.launched import Launched, NamespaceRuntime, ProcessRuntime
+from numaproof.harness.scenario.hosts import Host, Hosts
+from numaproof.harness.scenario.rig import RigFailedError
+from numaproof.harness.scenario.trees import Trees, machine_of
 from tests.places import short_directory
 from tests.waiting import wait_until
 

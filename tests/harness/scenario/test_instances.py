@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-import fake_sysfs
-from harness.scenario.instances import Instance, instances, kubelet_configuration, reason_to_skip
-from harness.scenario.model import Needs, Scenario
-from harness.scenario.sizes import sizes_of
+from numaproof import fake_sysfs
+from numaproof.harness.scenario.instances import Instance, instances, kubelet_configuration, reason_to_skip
+from numaproof.harness.scenario.model import Needs, Scenario
+from numaproof.harness.scenario.sizes import sizes_of
 
 # 2 NUMA nodes with CPUs, 8 cores of 2 threads each; 2 MiB pages everywhere, no GPU.
 MACHINE = fake_sysfs.parse_machine("pack:2 [numa(memory=4GiB)] core:8 pu:2")

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-import fake_sysfs
-from harness.scenario.judge import differences
-from harness.scenario.model import Expected
-from harness.scenario.outcome import Given, Memory, Outcome, Seen
-from harness.scenario.sizes import sizes_of
+from numaproof import fake_sysfs
+from numaproof.harness.scenario.judge import differences
+from numaproof.harness.scenario.model import Expected
+from numaproof.harness.scenario.outcome import Given, Memory, Outcome, Seen
+from numaproof.harness.scenario.sizes import sizes_of
 
 SIZES = sizes_of(fake_sysfs.parse_machine("pack:2 [numa] core:4 pu:1"), memory_static=False)
 NODE_OF_CPU = {cpu: cpu // 4 for cpu in range(8)}

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from fake_sysfs import Machine
-from fake_sysfs.change import change
-from harness.scenario.bench import Bench
-from harness.scenario.instances import Instance
-from harness.scenario.model import Needs, Scenario, Step
-from harness.scenario.sizes import sizes_of
-from harness.scenario.trees import Trees, machine_of
+from numaproof.fake_sysfs import Machine
+from numaproof.fake_sysfs.change import change
+from numaproof.harness.scenario.bench import Bench
+from numaproof.harness.scenario.instances import Instance
+from numaproof.harness.scenario.model import Needs, Scenario, Step
+from numaproof.harness.scenario.sizes import sizes_of
+from numaproof.harness.scenario.trees import Trees, machine_of
 from tests.places import short_directory
 
 SCENARIO = Scenario(Path("/x/theme/file.yaml"), "theme", "n", "w", "s", Needs(), {}, {}, (), ())

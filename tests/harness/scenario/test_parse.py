@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.errors import UserError
-from harness.scenario.parse import parse_scenario
+from numaproof.harness.errors import UserError
+from numaproof.harness.scenario.parse import parse_scenario
 
 
 def good() -> dict[str, Any]:

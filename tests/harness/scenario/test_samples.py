@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.scenario.samples import parse_samples, sample_name, scraped
+from numaproof.harness.scenario.samples import parse_samples, sample_name, scraped
 
 PAGE = r"""# HELP requests_total Requests.
 # TYPE requests_total counter

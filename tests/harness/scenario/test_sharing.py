@@ -6,9 +6,9 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from harness.scenario.instances import Instance
-from harness.scenario.model import Needs, Scenario
-from harness.scenario.sharing import shares
+from numaproof.harness.scenario.instances import Instance
+from numaproof.harness.scenario.model import Needs, Scenario
+from numaproof.harness.scenario.sharing import shares
 
 
 def listed(**counts: int) -> list[Instance]:
@@ -41,9 +41,9 @@ RUN = """
 import sys
 import pytest
 from pathlib import Path
-from harness.scenario.instances import instances
-from harness.scenario.parse import parse_scenario
-from harness.scenario.sharing import ByMachine, shares
+from numaproof.harness.scenario.instances import instances
+from numaproof.harness.scenario.parse import parse_scenario
+from numaproof.harness.scenario.sharing import ByMachine, shares
 
 listed = [one for one in instances(parse_scenario(Path(sys.argv[1])))]
 options = ["-v", "-n", "2", "-p", "no:cacheprovider", "-c", "/dev/null", "--numaproof-runtime=process"]

@@ -2,9 +2,9 @@
 
 import pytest
 
-import fake_sysfs
-from harness.errors import UserError
-from harness.scenario.sizes import sizes_of
+from numaproof import fake_sysfs
+from numaproof.harness.errors import UserError
+from numaproof.harness.scenario.sizes import sizes_of
 
 # Two packages with a NUMA node of 4 GiB, 4 cores and 8 CPUs each; one core of each node is reserved.
 MACHINE = fake_sysfs.parse_machine("pack:2 [numa(memory=4294967296)] core:4 pu:2")

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-import fake_sysfs
-from harness.scenario.applies import reason_not_to_run
-from harness.scenario.bench import Bench
-from harness.scenario.instances import Instance, instances, kubelet_configuration
-from harness.scenario.model import PluginWords
-from harness.scenario.parse import parse_scenario
-from harness.scenario.plugins import fake_plugin
-from harness.scenario.sizes import sizes_of
-from harness.scenario.trees import machine_of
+from numaproof import fake_sysfs
+from numaproof.harness.scenario.applies import reason_not_to_run
+from numaproof.harness.scenario.bench import Bench
+from numaproof.harness.scenario.instances import Instance, instances, kubelet_configuration
+from numaproof.harness.scenario.model import PluginWords
+from numaproof.harness.scenario.parse import parse_scenario
+from numaproof.harness.scenario.plugins import fake_plugin
+from numaproof.harness.scenario.sizes import sizes_of
+from numaproof.harness.scenario.trees import machine_of
 from tests.places import short_directory
 
 NIC = "example.com/nic"

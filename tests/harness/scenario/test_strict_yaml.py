@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from harness.scenario.strict_yaml import load
+from numaproof.harness.scenario.strict_yaml import load
 
 
 def test_it_is_yaml() -> None:

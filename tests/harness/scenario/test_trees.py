@@ -3,8 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import fake_sysfs
-from harness.scenario.trees import HOST, Trees, machine_of
+from numaproof import fake_sysfs
+from numaproof.harness.scenario.trees import HOST, Trees, machine_of
 
 MACHINE = "pack:2 [numa] core:2 pu:2"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.runtimes import Program
-from harness.runtimes.launched import ProcessRuntime
-from harness.scenario.hosts import WARM, Host
+from numaproof.harness.runtimes import Program
+from numaproof.harness.runtimes.launched import ProcessRuntime
+from numaproof.harness.scenario.hosts import WARM, Host
 from tests.places import short_directory
 from tests.waiting import wait_until
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.api import deviceplugin_v1beta1_pb2 as plugin_api
-from harness.api import numaproof_v1_pb2 as api
-from harness.runtimes import Bind, CannotStartError, Program, Running
-from harness.runtimes.launched import NamespaceRuntime
-from harness.scenario.trees import Trees
-from harness.scenario.workload import workload_differences
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
+from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.runtimes import Bind, CannotStartError, Program, Running
+from numaproof.harness.runtimes.launched import NamespaceRuntime
+from numaproof.harness.scenario.trees import Trees
+from numaproof.harness.scenario.workload import workload_differences
 from tests.places import short_directory
 
 ALLOWED = sorted(os.sched_getaffinity(0))

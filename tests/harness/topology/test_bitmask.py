@@ -2,7 +2,16 @@
 
 import pytest
 
-from harness.topology.bitmask import NodeMask, format_mask, ids_of, is_narrower, is_set, is_subset, mask_of, masks_over
+from numaproof.harness.topology.bitmask import (
+    NodeMask,
+    format_mask,
+    ids_of,
+    is_narrower,
+    is_set,
+    is_subset,
+    mask_of,
+    masks_over,
+)
 
 
 def test_a_mask_holds_its_nodes() -> None:

@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from harness.topology.bitmask import NodeMask, ids_of, mask_of, masks_over
-from harness.topology.family import lowest_mask, smallest_size
-from harness.topology.hints import Demand, HintFamily, TopologyHint
-from harness.topology.merge import merge, only_single_nodes
-from harness.topology.numa import NumaInfo
+from numaproof.harness.topology.bitmask import NodeMask, ids_of, mask_of, masks_over
+from numaproof.harness.topology.family import lowest_mask, smallest_size
+from numaproof.harness.topology.hints import Demand, HintFamily, TopologyHint
+from numaproof.harness.topology.merge import merge, only_single_nodes
+from numaproof.harness.topology.numa import NumaInfo
 from tests.harness.topology.twin import naive_merge
 
 

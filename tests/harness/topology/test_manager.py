@@ -4,9 +4,17 @@ from fractions import Fraction
 
 import pytest
 
-from harness.pods.pod import Container, Pod
-from harness.topology import AllocationError, Hints, Manager, NumaInfo, SMTAlignmentError, TopologyHint, Verdict
-from harness.topology.bitmask import mask_of
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.topology import (
+    AllocationError,
+    Hints,
+    Manager,
+    NumaInfo,
+    SMTAlignmentError,
+    TopologyHint,
+    Verdict,
+)
+from numaproof.harness.topology.bitmask import mask_of
 
 
 class Slots:

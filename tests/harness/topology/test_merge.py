@@ -2,10 +2,10 @@
 
 import pytest
 
-from harness.topology.bitmask import mask_of
-from harness.topology.hints import TopologyHint
-from harness.topology.merge import filter_hints, merge
-from harness.topology.numa import NumaInfo
+from numaproof.harness.topology.bitmask import mask_of
+from numaproof.harness.topology.hints import TopologyHint
+from numaproof.harness.topology.merge import filter_hints, merge
+from numaproof.harness.topology.numa import NumaInfo
 
 EIGHT = NumaInfo(tuple(range(8)), {a: [10 if a == b else 30 - abs(a - b) for b in range(8)] for a in range(8)})
 

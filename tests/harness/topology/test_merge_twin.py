@@ -5,10 +5,10 @@ import random
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.topology.bitmask import NodeMask
-from harness.topology.hints import HintFamily, TopologyHint
-from harness.topology.merge import filter_hints, merge, merge_as_proposed, only_single_nodes
-from harness.topology.numa import NumaInfo
+from numaproof.harness.topology.bitmask import NodeMask
+from numaproof.harness.topology.hints import HintFamily, TopologyHint
+from numaproof.harness.topology.merge import filter_hints, merge, merge_as_proposed, only_single_nodes
+from numaproof.harness.topology.numa import NumaInfo
 from tests.harness.topology.twin import naive_merge, naive_merge_as_proposed
 
 # The machine may be slow: nothing is timed. Examples are derived from the test itself, so that a run can be repeated.

@@ -2,12 +2,12 @@
 
 import pytest
 
-from harness.errors import UserError
-from harness.topology import Decision, Manager, NumaInfo, PolicyOptions, TopologyHint, policy_options
-from harness.topology.bitmask import mask_of
-from harness.topology.comparison import COMPARED, compare
-from harness.topology.policies import POLICIES, find_policy
-from harness.topology.scopes import find_scope
+from numaproof.harness.errors import UserError
+from numaproof.harness.topology import Decision, Manager, NumaInfo, PolicyOptions, TopologyHint, policy_options
+from numaproof.harness.topology.bitmask import mask_of
+from numaproof.harness.topology.comparison import COMPARED, compare
+from numaproof.harness.topology.policies import POLICIES, find_policy
+from numaproof.harness.topology.scopes import find_scope
 
 TWO_NODES = NumaInfo((0, 1))
 

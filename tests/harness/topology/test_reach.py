@@ -3,8 +3,8 @@
 import random
 from itertools import product
 
-from harness.topology.bitmask import NodeMask, mask_of
-from harness.topology.reach import reachable
+from numaproof.harness.topology.bitmask import NodeMask, mask_of
+from numaproof.harness.topology.reach import reachable
 
 
 def test_small_and_large_sets_equal_the_cross_product() -> None:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from itertools import product
 
-from harness.topology.bitmask import NodeMask
-from harness.topology.hints import TopologyHint
-from harness.topology.numa import NumaInfo
+from numaproof.harness.topology.bitmask import NodeMask
+from numaproof.harness.topology.hints import TopologyHint
+from numaproof.harness.topology.numa import NumaInfo
 
 
 def naive_merge(resources: Sequence[Sequence[TopologyHint]], numa: NumaInfo, *, closest: bool = False) -> TopologyHint:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.vectors import merge, node
+from numaproof.harness.vectors import merge, node
 
 RECORDED = Path(__file__).parents[2] / "vectors"
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.vectors.families import family_of
-from harness.vectors.replay import replay_file
+from numaproof.harness.vectors.families import family_of
+from numaproof.harness.vectors.replay import replay_file
 
 RECORDED = Path(__file__).parents[2] / "vectors"
 LINES = {

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness.node.plugins import PluginHub
-from harness.providers.devices import Device
+from numaproof.harness.node.plugins import PluginHub
+from numaproof.harness.providers.devices import Device
 
 
 class Listener:

@@ -9,13 +9,13 @@ from typing import Self
 
 import grpc
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
-from harness.api import numaproof_v1_pb2 as draft
-from harness.api import numaproof_v1_pb2_grpc as draft_grpc
-from harness.api import pluginregistration_v1_pb2 as registration
-from harness.api import pluginregistration_v1_pb2_grpc as registration_grpc
-from harness.node.plugins.sockets import target
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
+from numaproof.harness.api import numaproof_v1_pb2 as draft
+from numaproof.harness.api import numaproof_v1_pb2_grpc as draft_grpc
+from numaproof.harness.api import pluginregistration_v1_pb2 as registration
+from numaproof.harness.api import pluginregistration_v1_pb2_grpc as registration_grpc
+from numaproof.harness.node.plugins.sockets import target
 
 
 def device(device_id: str, *nodes: int, health: str = "Healthy") -> api.Device:

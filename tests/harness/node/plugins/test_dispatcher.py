@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from harness.node.plugins.dispatcher import Dispatcher
+from numaproof.harness.node.plugins.dispatcher import Dispatcher
 from tests.waiting import wait_until
 
 

@@ -6,11 +6,11 @@ from contextlib import ExitStack
 
 import pytest
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.api import numaproof_v1_pb2 as draft
-from harness.node.plugins import PluginHub
-from harness.providers.devices import Device
-from harness.topology.provider import AllocationError
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.api import numaproof_v1_pb2 as draft
+from numaproof.harness.node.plugins import PluginHub
+from numaproof.harness.providers.devices import Device
+from numaproof.harness.topology.provider import AllocationError
 from tests.harness.node.plugins.listener import heard_hub
 from tests.harness.node.plugins.refusal import refusal_of
 from tests.harness.node.plugins.small_plugin import SmallPlugin, device

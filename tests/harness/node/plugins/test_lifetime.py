@@ -10,8 +10,8 @@ from pathlib import Path
 import grpc
 import pytest
 
-from harness.errors import UserError
-from harness.node.plugins import PluginHub
+from numaproof.harness.errors import UserError
+from numaproof.harness.node.plugins import PluginHub
 from tests.harness.node.plugins.listener import Listener, heard_hub
 from tests.harness.node.plugins.small_plugin import SmallPlugin, device, register
 from tests.places import short_directory

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.node.plugins.registration import is_extended_resource_name
+from numaproof.harness.node.plugins.registration import is_extended_resource_name
 
 # 244 bytes, of the 253 that a domain may have, 9 of which are taken by `requests.`.
 LONGEST_DOMAIN = ".".join(["d" * 60, "d" * 60, "d" * 60, "d" * 61])

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from harness.api import pluginregistration_v1_pb2 as registration
+from numaproof.harness.api import pluginregistration_v1_pb2 as registration
 from tests.harness.node.plugins.listener import heard_hub
 from tests.harness.node.plugins.small_plugin import SmallPlugin, device
 from tests.places import short_directory

@@ -1,7 +1,7 @@
 """Several plugins' answers for one container."""
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.node.plugins import merge_responses
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.node.plugins import merge_responses
 
 
 def test_the_first_wins_and_a_difference_is_logged() -> None:

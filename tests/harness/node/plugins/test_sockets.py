@@ -8,9 +8,9 @@ from pathlib import Path
 import grpc
 import pytest
 
-from harness.api import deviceplugin_v1beta1_pb2 as api
-from harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
-from harness.node.plugins.sockets import ListeningSocket, target, wipe_sockets
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
+from numaproof.harness.node.plugins.sockets import ListeningSocket, target, wipe_sockets
 from tests.places import short_directory
 from tests.waiting import wait_until
 

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 from hypothesis import HealthCheck, settings
 
-from harness.pods.pod import Container, Pod
-from harness.providers.cpu import CpuTopology
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.providers.cpu import CpuTopology
 
 # The same examples every time, however slow the machine is.
 repeatable = settings(derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.providers.cpu.distributed import pick_distributed
-from harness.providers.cpu.sets import ids_of, set_of
-from harness.providers.cpu.topology import CpuTopology
-from harness.topology.provider import AllocationError
+from numaproof.harness.providers.cpu.distributed import pick_distributed
+from numaproof.harness.providers.cpu.sets import ids_of, set_of
+from numaproof.harness.providers.cpu.topology import CpuTopology
+from numaproof.harness.topology.provider import AllocationError
 from tests.harness.providers.cpu.machines import machine, repeatable
 
 FOUR_NODES = machine(sockets=4, cores=4)  # node n: CPUs 4n to 4n+3 and, as second threads, 16 more

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.providers.cpu.hints import cpu_hints
-from harness.providers.cpu.sets import set_of
-from harness.providers.cpu.topology import CpuTopology
-from harness.topology.bitmask import ids_of
-from harness.topology.hints import HintFamily
+from numaproof.harness.providers.cpu.hints import cpu_hints
+from numaproof.harness.providers.cpu.sets import set_of
+from numaproof.harness.providers.cpu.topology import CpuTopology
+from numaproof.harness.topology.bitmask import ids_of
+from numaproof.harness.topology.hints import HintFamily
 from tests.harness.providers.cpu.machines import machine, repeatable
 
 

@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import pytest
 
-from harness.errors import UserError
-from harness.pods.pod import Container, Pod, PodResources
-from harness.providers.cpu import CpuManager, CpuTopology, parse_options, reserve
-from harness.topology.bitmask import mask_of
-from harness.topology.hints import Hints, TopologyHint
-from harness.topology.provider import AllocationError, SMTAlignmentError
+from numaproof.harness.errors import UserError
+from numaproof.harness.pods.pod import Container, Pod, PodResources
+from numaproof.harness.providers.cpu import CpuManager, CpuTopology, parse_options, reserve
+from numaproof.harness.topology.bitmask import mask_of
+from numaproof.harness.topology.hints import Hints, TopologyHint
+from numaproof.harness.topology.provider import AllocationError, SMTAlignmentError
 from tests.harness.providers.cpu.machines import container, machine, pod
 
 TWO_SOCKETS = machine(sockets=2, cores=4)  # node 0: CPUs 0-3 and 8-11, node 1: 4-7 and 12-15

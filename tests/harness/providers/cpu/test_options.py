@@ -2,9 +2,9 @@
 
 import pytest
 
-from harness.errors import UserError
-from harness.providers.cpu.options import CpuOptions, check_options, parse_options
-from harness.providers.cpu.topology import CpuTopology
+from numaproof.harness.errors import UserError
+from numaproof.harness.providers.cpu.options import CpuOptions, check_options, parse_options
+from numaproof.harness.providers.cpu.topology import CpuTopology
 from tests.harness.providers.cpu.machines import machine
 
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.providers.cpu.packed import pick_packed
-from harness.providers.cpu.sets import ids_of, set_of
-from harness.providers.cpu.topology import CpuTopology, Level
-from harness.topology.provider import AllocationError
+from numaproof.harness.providers.cpu.packed import pick_packed
+from numaproof.harness.providers.cpu.sets import ids_of, set_of
+from numaproof.harness.providers.cpu.topology import CpuTopology, Level
+from numaproof.harness.topology.provider import AllocationError
 from tests.harness.providers.cpu.machines import machine, repeatable
 
 TWO_SOCKETS = machine(sockets=2, cores=4)  # socket 0: CPUs 0-3 and 8-11, socket 1: 4-7 and 12-15

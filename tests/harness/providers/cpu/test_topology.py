@@ -2,9 +2,9 @@
 
 import pytest
 
-from harness.errors import UserError
-from harness.providers.cpu.sets import cpu_list, ids_of, set_of
-from harness.providers.cpu.topology import CpuTopology, Level
+from numaproof.harness.errors import UserError
+from numaproof.harness.providers.cpu.sets import cpu_list, ids_of, set_of
+from numaproof.harness.providers.cpu.topology import CpuTopology, Level
 from tests.harness.providers.cpu.machines import machine
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
 
-from harness.pods.pod import Container, Pod
-from harness.providers.devices import Device, DeviceManager
-from harness.topology.bitmask import NodeMask, mask_of
-from harness.topology.hints import HintFamily, TopologyHint
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.providers.devices import Device, DeviceManager
+from numaproof.harness.topology.bitmask import NodeMask, mask_of
+from numaproof.harness.topology.hints import HintFamily, TopologyHint
 
 GPU = "example.com/gpu"
 NOWHERE = TopologyHint(None, False)

@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import pytest
 
-from harness.pods.pod import Container, Pod
-from harness.providers.devices import DeviceManager
-from harness.topology.hints import TopologyHint
-from harness.topology.provider import AllocationError
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.providers.devices import DeviceManager
+from numaproof.harness.topology.hints import TopologyHint
+from numaproof.harness.topology.provider import AllocationError
 from tests.harness.providers.devices.asking import GPU, NOWHERE, Plugin, asks, flags, gpus, held, on, pod_of
 
 FOUR = gpus((0,), (0,), (1,), (1,))

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.providers.devices import Device, DeviceManager
-from harness.providers.devices.hints import affinities, device_family
-from harness.providers.devices.inventory import inventory_of
-from harness.topology.bitmask import NodeMask, mask_of, masks_over
-from harness.topology.hints import HintFamily
+from numaproof.harness.providers.devices import Device, DeviceManager
+from numaproof.harness.providers.devices.hints import affinities, device_family
+from numaproof.harness.providers.devices.inventory import inventory_of
+from numaproof.harness.topology.bitmask import NodeMask, mask_of, masks_over
+from numaproof.harness.topology.hints import HintFamily
 from tests.harness.providers.devices.asking import GPU, NOWHERE, asks, flags, gpus, held, on, pod_of
 
 UNHURRIED = settings(

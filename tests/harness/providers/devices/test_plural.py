@@ -4,9 +4,9 @@ from itertools import combinations
 
 import pytest
 
-from harness.providers.devices import DeviceManager
-from harness.topology.hints import TopologyHint
-from harness.topology.provider import AllocationError
+from numaproof.harness.providers.devices import DeviceManager
+from numaproof.harness.topology.hints import TopologyHint
+from numaproof.harness.topology.provider import AllocationError
 from tests.harness.providers.devices.asking import GPU, NOWHERE, Plugin, asks, flags, gpus, held, on, pod_of
 
 DGX_1 = gpus(*[(0,)] * 4, *[(1,)] * 4)

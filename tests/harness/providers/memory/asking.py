@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection
 from fractions import Fraction
 
-from harness.pods.pod import Container, Pod
-from harness.providers.memory import MemoryManager, MemoryNode
-from harness.topology.bitmask import mask_of
-from harness.topology.hints import TopologyHint
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.providers.memory import MemoryManager, MemoryNode
+from numaproof.harness.topology.bitmask import mask_of
+from numaproof.harness.topology.hints import TopologyHint
 
 GI = 2**30
 PAGES = "hugepages-1Gi"

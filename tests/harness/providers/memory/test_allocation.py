@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.errors import UserError
-from harness.pods.pod import Container, Pod, PodResources
-from harness.providers.memory import Block, MemoryManager, MemoryNode
-from harness.topology.hints import TopologyHint
-from harness.topology.provider import AllocationError
+from numaproof.harness.errors import UserError
+from numaproof.harness.pods.pod import Container, Pod, PodResources
+from numaproof.harness.providers.memory import Block, MemoryManager, MemoryNode
+from numaproof.harness.topology.hints import TopologyHint
+from numaproof.harness.topology.provider import AllocationError
 from tests.harness.providers.memory.asking import GI, NOWHERE, PAGES, asks, free, held, manager_of, on, pod_of
 
 

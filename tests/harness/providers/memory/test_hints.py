@@ -5,11 +5,11 @@ from itertools import chain
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.pods.pod import Container, Pod
-from harness.providers.memory import MachineState, MemoryManager, MemoryTable, NodeState
-from harness.providers.memory.hints import Reusable, best_hint, listed, memory_family
-from harness.topology.bitmask import EMPTY, NodeMask, ids_of, is_subset, mask_of, masks_over
-from harness.topology.hints import HintFamily
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.providers.memory import MachineState, MemoryManager, MemoryTable, NodeState
+from numaproof.harness.providers.memory.hints import Reusable, best_hint, listed, memory_family
+from numaproof.harness.topology.bitmask import EMPTY, NodeMask, ids_of, is_subset, mask_of, masks_over
+from numaproof.harness.topology.hints import HintFamily
 from tests.harness.providers.memory.asking import GI, PAGES, asks, manager_of, on, pod_of
 
 UNHURRIED = settings(

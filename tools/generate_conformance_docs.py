@@ -8,10 +8,10 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY))
 
-from harness.conformance.catalogue import CATALOGUE, Check  # noqa: E402
+from numaproof.harness.conformance.catalogue import CATALOGUE, Check  # noqa: E402
 
 PAGE = REPOSITORY / "docs/conformance.md"
-BEGIN = "<!-- generated from the catalogue by tools/generate-conformance-docs: everything below -->\n"
+BEGIN = "<!-- generated from the catalogue by tools/generate_conformance_docs.py: everything below -->\n"
 
 
 def section(check: Check) -> str:
@@ -45,7 +45,7 @@ def main() -> int:
     now = PAGE.read_text()
     wanted = page(now)
     if args.check and now != wanted:
-        print(f"{PAGE.relative_to(REPOSITORY)} is out of date: run tools/generate-conformance-docs", file=sys.stderr)
+        print(f"{PAGE.relative_to(REPOSITORY)} is out of date: run tools/generate_conformance_docs.py", file=sys.stderr)
         return 1
     if not args.check:
         PAGE.write_text(wanted)

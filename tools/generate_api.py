@@ -9,13 +9,21 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-API = Path("harness/api")
+API = Path("numaproof/harness/api")
 STUBS = ("_pb2.py", "_pb2.pyi", "_pb2_grpc.py", "_pb2_grpc.pyi")
+# Our messages live in proto packages of our own, so that they load beside stubs that somebody else generated from the
+# public .proto files. On the wire only the paths of the services and the numbers of the fields count: the paths are the
+# kubelet's. Proto package -> the package in the path.
+WIRE_PACKAGES = {
+    "numaproof.deviceplugin.v1beta1": "v1beta1",
+    "numaproof.podresources.v1": "v1",
+    "numaproof.pluginregistration.v1": "pluginregistration",
+}
 
 
 def generate(destination: Path) -> None:
     """Write the stubs of every .proto file below `destination`."""
-    protos = sorted(str(path.relative_to(ROOT)) for path in (ROOT / API).glob("*.proto"))
+    protos = sorted(str(API / path.name) for path in (ROOT / API).glob("*.proto"))
     outputs = {"python": "", "grpc_python": "", "mypy": "quiet:", "mypy_grpc": "quiet:"}
     command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT}"]
     command += [f"--{output}_out={options}{destination}" for output, options in outputs.items()] + protos
@@ -29,17 +37,26 @@ def stubs(root: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in (root / API).iterdir() if path.name.endswith(STUBS)}
 
 
+def as_on_the_wire(name: str, text: str) -> str:
+    """A generated stub with the kubelet's service paths in the place of those that our proto packages would give."""
+    if name.endswith("_grpc.py"):
+        for package, wire in WIRE_PACKAGES.items():
+            text = text.replace(f"'/{package}.", f"'/{wire}.").replace(f"'{package}.", f"'{wire}.")
+    return text
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a stub is out of date")
     check = parser.parse_args().check
     with tempfile.TemporaryDirectory() as place:
         generate(Path(place))
-        wanted, present = stubs(Path(place)), stubs(ROOT)
+        wanted = {name: as_on_the_wire(name, text) for name, text in stubs(Path(place)).items()}
+        present = stubs(ROOT)
     stale = sorted(name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name))
     for name in stale:
         if check:
-            print(f"{API / name}: out of date; run tools/generate-api", file=sys.stderr)
+            print(f"{API / name}: out of date; run tools/generate_api.py", file=sys.stderr)
         elif name in wanted:
             (ROOT / API / name).write_text(wanted[name])
         else:

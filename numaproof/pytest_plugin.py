@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.errors import UserError
-from harness.report.matrix import OUTCOMES, Result, matrix_lines, summary
-
 if TYPE_CHECKING:
-    from fake_sysfs import Machine
-    from harness.scenario.instances import Instance
-    from harness.scenario.model import PluginWords
-    from harness.scenario.served import ServedRig
+    from numaproof.fake_sysfs import Machine
+    from numaproof.harness.report.matrix import Result
+    from numaproof.harness.scenario.instances import Instance
+    from numaproof.harness.scenario.model import PluginWords
+    from numaproof.harness.scenario.served import ServedRig
 
 RUNTIMES = ("auto", "docker", "namespace", "process")
 SUFFIXES = (".yaml", ".yml")
 RUN = pytest.StashKey[str]()  # the name of the run's directory, which all workers share
 ENDING = pytest.StashKey[ExitStack]()
 _PROPERTY = "numaproof"
+_OUTCOMES = ("passed", "failed", "skipped")
 
 
 class ScenarioFailedError(Exception):
@@ -61,10 +60,14 @@ def _folders(config: pytest.Config) -> list[Path]:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """A hook of xdist: tell a worker the run's directory, which goes when all workers have ended."""
-    from harness.runtimes.places import remove_shared  # noqa: PLC0415 (as all below: only where it is used)
-
     node.workerinput["numaproof_run"] = node.config.stash[RUN]
-    node.config.stash[ENDING].callback(remove_shared, node.config.stash[RUN])
+    node.config.stash[ENDING].callback(_remove_run, node.config.stash[RUN])
+
+
+def _remove_run(run: str) -> None:
+    from numaproof.harness.runtimes.places import remove_shared  # noqa: PLC0415 (as all below: only where it is used)
+
+    remove_shared(run)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -87,7 +90,8 @@ class ScenarioFile(pytest.File):
 
     def collect(self) -> Iterable["ScenarioItem"]:
         """Parse it and expand its matrix."""
-        from harness.pytest_bench import instances_of  # noqa: PLC0415
+        from numaproof.harness.errors import UserError  # noqa: PLC0415
+        from numaproof.harness.pytest_bench import instances_of  # noqa: PLC0415
 
         try:
             for instance in instances_of(self.config, self.path):
@@ -109,7 +113,7 @@ class ScenarioItem(pytest.Item):
 
     def runtest(self) -> None:
         """Drive it; every difference is told."""
-        from harness.pytest_bench import differences  # noqa: PLC0415
+        from numaproof.harness.pytest_bench import differences  # noqa: PLC0415
 
         if found := differences(self.config, self.instance):
             raise ScenarioFailedError(*found)
@@ -137,6 +141,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     results = list(_results(terminalreporter))
     if not results:
         return
+    from numaproof.harness.report.matrix import matrix_lines, summary  # noqa: PLC0415
+
     terminalreporter.section("numaproof")
     for line in matrix_lines(results):
         terminalreporter.write_line(line)
@@ -149,11 +155,13 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             raise pytest.UsageError(f"--numaproof-summary {file}: {error.strerror}; give another file") from error
 
 
-def _results(terminalreporter: Any) -> Iterator[Result]:
-    for outcome in OUTCOMES:
+def _results(terminalreporter: Any) -> "Iterator[Result]":
+    for outcome in _OUTCOMES:
         for report in terminalreporter.stats.get(outcome, []):
             for name, value in getattr(report, "user_properties", ()):
                 if name == _PROPERTY and (report.when == "call" or outcome != "passed"):
+                    from numaproof.harness.report.matrix import Result  # noqa: PLC0415
+
                     reason = report.longrepr[2] if outcome == "skipped" else ""
                     yield Result(json.loads(value), outcome, report.duration, reason)
 
@@ -161,7 +169,7 @@ def _results(terminalreporter: Any) -> Iterator[Result]:
 @pytest.fixture
 def machine(request: pytest.FixtureRequest) -> "Machine":
     """The machine of the mark `machine`, else of --numaproof-machine, else a machine of two sockets."""
-    from harness.pytest_bench import asked_machine  # noqa: PLC0415
+    from numaproof.harness.pytest_bench import asked_machine  # noqa: PLC0415
 
     return asked_machine(request)
 
@@ -169,7 +177,7 @@ def machine(request: pytest.FixtureRequest) -> "Machine":
 @pytest.fixture
 def runtime(request: pytest.FixtureRequest) -> str:
     """Where nodes and plugins run: docker, namespace or process."""
-    from harness.pytest_bench import bench_of, told  # noqa: PLC0415
+    from numaproof.harness.pytest_bench import bench_of, told  # noqa: PLC0415
 
     with told():
         return bench_of(request.config).runtime
@@ -178,7 +186,7 @@ def runtime(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def plugin() -> "Callable[..., PluginWords]":
     """Declares a fake plugin for `node`: plugin("example.com/gpu", per_numa="2")."""
-    from harness.scenario.model import PluginWords  # noqa: PLC0415
+    from numaproof.harness.scenario.model import PluginWords  # noqa: PLC0415
 
     return PluginWords
 
@@ -186,7 +194,7 @@ def plugin() -> "Callable[..., PluginWords]":
 @pytest.fixture
 def node(request: pytest.FixtureRequest) -> "Iterator[Callable[..., ServedRig]]":
     """Starts a node: node(plugin(...), topologyManagerPolicy="restricted"); the machine is that of `machine`."""
-    from harness.pytest_bench import started_node  # noqa: PLC0415
+    from numaproof.harness.pytest_bench import started_node  # noqa: PLC0415
 
     with ExitStack() as ending:
 
@@ -199,6 +207,6 @@ def node(request: pytest.FixtureRequest) -> "Iterator[Callable[..., ServedRig]]"
 @pytest.fixture
 def scenario(request: pytest.FixtureRequest) -> Callable[[Path | str], None]:
     """Runs every instance of a scenario file, and fails with what differs; if none applies, the test is skipped."""
-    from harness.pytest_bench import run_file  # noqa: PLC0415
+    from numaproof.harness.pytest_bench import run_file  # noqa: PLC0415
 
     return lambda path: run_file(request.config, Path(path))

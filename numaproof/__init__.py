@@ -1,0 +1,3 @@
+"""Prove NUMA alignment without NUMA hardware."""
+
+__version__ = "0.1.0"
