@@ -1,1 +1,1 @@
-harness/runtimes/Dockerfile
+harness/runtimes/image/Dockerfile

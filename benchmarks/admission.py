@@ -4,7 +4,7 @@ import sys
 import time
 
 from benchmarks.timing import judge
-from numaproof.harness.managers import ManagerConfig, Managers, NodeDescription
+from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDescription
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.providers.memory import MemoryNode

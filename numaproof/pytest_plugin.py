@@ -15,9 +15,9 @@ import pytest
 if TYPE_CHECKING:
     from numaproof.fake_sysfs import Machine
     from numaproof.harness.report.matrix import Result
+    from numaproof.harness.rig.served import ServedRig
     from numaproof.harness.scenario.instances import Instance
     from numaproof.harness.scenario.model import PluginWords
-    from numaproof.harness.scenario.served import ServedRig
 
 RUNTIMES = ("auto", "docker", "namespace", "process")
 SUFFIXES = (".yaml", ".yml")
@@ -65,7 +65,7 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def _remove_run(run: str) -> None:
-    from numaproof.harness.runtimes.places import remove_shared  # noqa: PLC0415 (as all below: only where it is used)
+    from numaproof.harness.runtimes.scratch import remove_shared  # noqa: PLC0415 (as all below: only where it is used)
 
     remove_shared(run)
 
@@ -91,7 +91,7 @@ class ScenarioFile(pytest.File):
     def collect(self) -> Iterable["ScenarioItem"]:
         """Parse it and expand its matrix."""
         from numaproof.harness.errors import UserError  # noqa: PLC0415
-        from numaproof.harness.pytest_bench import instances_of  # noqa: PLC0415
+        from numaproof.harness.pytest_session import instances_of  # noqa: PLC0415
 
         try:
             for instance in instances_of(self.config, self.path):
@@ -113,7 +113,7 @@ class ScenarioItem(pytest.Item):
 
     def runtest(self) -> None:
         """Drive it; every difference is told."""
-        from numaproof.harness.pytest_bench import differences  # noqa: PLC0415
+        from numaproof.harness.pytest_session import differences  # noqa: PLC0415
 
         if found := differences(self.config, self.instance):
             raise ScenarioFailedError(*found)
@@ -169,7 +169,7 @@ def _results(terminalreporter: Any) -> "Iterator[Result]":
 @pytest.fixture
 def machine(request: pytest.FixtureRequest) -> "Machine":
     """The machine of the mark `machine`, else of --numaproof-machine, else a machine of two sockets."""
-    from numaproof.harness.pytest_bench import asked_machine  # noqa: PLC0415
+    from numaproof.harness.pytest_session import asked_machine  # noqa: PLC0415
 
     return asked_machine(request)
 
@@ -177,7 +177,7 @@ def machine(request: pytest.FixtureRequest) -> "Machine":
 @pytest.fixture
 def runtime(request: pytest.FixtureRequest) -> str:
     """Where nodes and plugins run: docker, namespace or process."""
-    from numaproof.harness.pytest_bench import bench_of, told  # noqa: PLC0415
+    from numaproof.harness.pytest_session import bench_of, told  # noqa: PLC0415
 
     with told():
         return bench_of(request.config).runtime
@@ -194,7 +194,7 @@ def plugin() -> "Callable[..., PluginWords]":
 @pytest.fixture
 def node(request: pytest.FixtureRequest) -> "Iterator[Callable[..., ServedRig]]":
     """Starts a node: node(plugin(...), topologyManagerPolicy="restricted"); the machine is that of `machine`."""
-    from numaproof.harness.pytest_bench import started_node  # noqa: PLC0415
+    from numaproof.harness.pytest_session import started_node  # noqa: PLC0415
 
     with ExitStack() as ending:
 
@@ -207,6 +207,6 @@ def node(request: pytest.FixtureRequest) -> "Iterator[Callable[..., ServedRig]]"
 @pytest.fixture
 def scenario(request: pytest.FixtureRequest) -> Callable[[Path | str], None]:
     """Runs every instance of a scenario file, and fails with what differs; if none applies, the test is skipped."""
-    from numaproof.harness.pytest_bench import run_file  # noqa: PLC0415
+    from numaproof.harness.pytest_session import run_file  # noqa: PLC0415
 
     return lambda path: run_file(request.config, Path(path))

@@ -8,7 +8,7 @@ import pytest
 
 REPOSITORY = Path(__file__).parent.parent
 OURS = ("numaproof", "fake_sysfs", "harness", "plugins_mock", "suites", "tests", "benchmarks")
-PURE = ("harness/topology", "harness/providers", "harness/pods", "harness/managers")
+PURE = ("harness/topology", "harness/providers", "harness/pods")
 
 # Folder -> the prefixes of our own modules that it may import.
 MAY_IMPORT = {

@@ -1,6 +1,6 @@
 """A hint provider of one's own: memory bandwidth, so many GB/s a NUMA node, asked for as `example.com/bandwidth`."""
 
-from numaproof.harness.managers import ManagerConfig, Managers, NodeDescription
+from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDescription
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.pods.requests import pod_total

@@ -32,7 +32,7 @@ from numaproof.harness.conformance.subject import CommandSubject
 from numaproof.harness.conformance.surroundings import parse_bind, parse_device_node, parse_environment, runtime_for
 from numaproof.harness.conformance.verdicts import ERROR, FAIL, PASS, WARN
 from numaproof.harness.errors import UserError
-from numaproof.harness.runtimes.places import remove_stale, run_directory
+from numaproof.harness.runtimes.scratch import remove_stale, run_directory
 
 CONFORMANT, NOT_CONFORMANT, NOT_STARTED = 0, 1, 3
 

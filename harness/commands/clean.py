@@ -2,9 +2,9 @@
 
 import argparse
 
-from numaproof.harness.runtimes.cgroups import remove_abandoned_cgroups
 from numaproof.harness.runtimes.docker import engine_answers, reap_abandoned
-from numaproof.harness.runtimes.places import remove_stale
+from numaproof.harness.runtimes.engine.cgroups import remove_abandoned_cgroups
+from numaproof.harness.runtimes.scratch import remove_stale
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

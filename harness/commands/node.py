@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from numaproof import fake_sysfs
+from numaproof.harness.decision.config import Setting, config_of, read_file
 from numaproof.harness.errors import UserError
-from numaproof.harness.node.config import Setting, config_of, read_file
 from numaproof.harness.node.node import Node
 
 _SIGNALS = {signal.SIGTERM, signal.SIGINT}

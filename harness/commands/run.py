@@ -10,12 +10,12 @@ import pytest
 from numaproof.fake_sysfs import Machine, MachineError
 from numaproof.harness.errors import UserError
 from numaproof.harness.report.pictures import write_pictures
-from numaproof.harness.runtimes.places import remove_stale
-from numaproof.harness.scenario.bench import chosen_runtime
+from numaproof.harness.rig.session import chosen_runtime
+from numaproof.harness.runtimes.scratch import remove_stale
+from numaproof.harness.runtimes.warm.trees import machine_of
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.selection import chosen, found, shipped_scenarios
 from numaproof.harness.scenario.sharing import ByMachine, shares
-from numaproof.harness.scenario.trees import machine_of
 from numaproof.pytest_plugin import RUNTIMES
 
 _RESULTS = ("junit.xml", "summary.json")

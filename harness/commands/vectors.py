@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from numaproof.harness.vectors.families import FAMILIES, family_of, find_family
+from numaproof.harness.vectors.kinds import FAMILIES, family_of, find_family
 from numaproof.harness.vectors.replay import Outcome, replay_file
 
 

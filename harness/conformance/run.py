@@ -10,14 +10,14 @@ from pathlib import Path
 from numaproof.harness.conformance.catalogue import CATALOGUE, Check, Session
 from numaproof.harness.conformance.exchange import Exchange, Happened, Recorder, Registered
 from numaproof.harness.conformance.outcome import Facts
-from numaproof.harness.conformance.session_calls import run_calls
-from numaproof.harness.conformance.session_restart import run_restart
-from numaproof.harness.conformance.session_start import run_early, run_refused
+from numaproof.harness.conformance.sessions.calls import run_calls
+from numaproof.harness.conformance.sessions.restart import run_restart
+from numaproof.harness.conformance.sessions.start import run_early, run_refused
 from numaproof.harness.conformance.stage import Flips, Pace, Stage, make_place, stage
 from numaproof.harness.conformance.subject import CommandSubject, Place, Subject
 from numaproof.harness.conformance.verdicts import ERROR, FAIL, Conditions, Result, judge
-from numaproof.harness.runtimes.launched import NamespaceRuntime, ProcessRuntime, namespaces_work
-from numaproof.harness.runtimes.places import run_directory
+from numaproof.harness.runtimes.local import NamespaceRuntime, ProcessRuntime, namespaces_work
+from numaproof.harness.runtimes.scratch import run_directory
 
 _PLAYS: Mapping[Session, Callable[[Stage], None]] = {
     Session.CALLS: run_calls,

@@ -4,9 +4,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from numaproof.harness.errors import UserError
-from numaproof.harness.runtimes.launched import NamespaceRuntime, ProcessRuntime, namespaces_work
-from numaproof.harness.runtimes.places import run_directory
+from numaproof.harness.runtimes.local import NamespaceRuntime, ProcessRuntime, namespaces_work
 from numaproof.harness.runtimes.program import Bind, DeviceNode, Runtime
+from numaproof.harness.runtimes.scratch import run_directory
 
 
 def runtime_for(name: str, image: str | None, ending: ExitStack) -> tuple[Runtime, tuple[str, ...]]:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from numaproof.harness.conformance import checks_allocate, checks_list, checks_register
 from numaproof.harness.conformance.catalogue import BY_ID, Check, Level
+from numaproof.harness.conformance.checks import allocate, listing, register
 from numaproof.harness.conformance.exchange import Called, Exchange, Registered
 from numaproof.harness.conformance.outcome import Facts, Outcome
 
@@ -13,42 +13,42 @@ PASS, FAIL, WARN, SKIP, ERROR = "pass", "fail", "warn", "skip", "error"
 Judge = Callable[[Exchange, Facts], Outcome]
 
 JUDGES: Mapping[str, Judge] = {
-    "dp/register/1": checks_register.version,
-    "dp/register/2": checks_register.resource_name,
-    "dp/register/3": checks_register.serves_first,
-    "dp/register/4": checks_register.endpoint,
-    "dp/register/5": checks_register.same_options,
-    "dp/register/6": checks_register.registers_again,
-    "dp/register/7": checks_register.no_overlap,
-    "dp/register/8": checks_register.starts_early,
-    "dp/register/9": checks_register.refusal,
-    "dp/register/10": checks_register.stale_socket,
-    "dp/register/11": checks_register.sigterm,
-    "dp/options/1": checks_register.options_succeed,
-    "dp/list/1": checks_list.full_and_prompt,
-    "dp/list/2": checks_list.unique_ids,
-    "dp/list/3": checks_list.health_words,
-    "dp/list/4": checks_list.id_lengths,
-    "dp/list/5": checks_list.list_size,
-    "dp/list/6": checks_list.numa_exists,
-    "dp/list/7": checks_list.numa_true,
-    "dp/list/8": checks_list.stays_open,
-    "dp/list/9": checks_list.survives_cancel,
-    "dp/list/10": checks_list.reaches_current,
-    "dp/list/11": checks_list.recovers,
-    "dp/allocate/1": checks_allocate.has_response,
-    "dp/allocate/2": checks_allocate.as_many,
-    "dp/allocate/3": checks_allocate.invalid_ids,
-    "dp/allocate/4": checks_allocate.steady,
-    "dp/allocate/5": checks_allocate.distinct_paths,
-    "dp/allocate/6": checks_allocate.well_formed,
-    "dp/allocate/7": checks_allocate.environment_names,
-    "dp/allocate/8": checks_allocate.fast,
-    "dp/preferred/1": checks_allocate.valid_preferences,
-    "dp/preferred/2": checks_allocate.steady_preferences,
-    "dp/prestart/1": checks_allocate.pre_start,
-    "dp/watcher/1": checks_register.watcher_answers,
-    "dp/watcher/2": checks_register.watcher_refusal,
+    "dp/register/1": register.version,
+    "dp/register/2": register.resource_name,
+    "dp/register/3": register.serves_first,
+    "dp/register/4": register.endpoint,
+    "dp/register/5": register.same_options,
+    "dp/register/6": register.registers_again,
+    "dp/register/7": register.no_overlap,
+    "dp/register/8": register.starts_early,
+    "dp/register/9": register.refusal,
+    "dp/register/10": register.stale_socket,
+    "dp/register/11": register.sigterm,
+    "dp/options/1": register.options_succeed,
+    "dp/list/1": listing.full_and_prompt,
+    "dp/list/2": listing.unique_ids,
+    "dp/list/3": listing.health_words,
+    "dp/list/4": listing.id_lengths,
+    "dp/list/5": listing.list_size,
+    "dp/list/6": listing.numa_exists,
+    "dp/list/7": listing.numa_true,
+    "dp/list/8": listing.stays_open,
+    "dp/list/9": listing.survives_cancel,
+    "dp/list/10": listing.reaches_current,
+    "dp/list/11": listing.recovers,
+    "dp/allocate/1": allocate.has_response,
+    "dp/allocate/2": allocate.as_many,
+    "dp/allocate/3": allocate.invalid_ids,
+    "dp/allocate/4": allocate.steady,
+    "dp/allocate/5": allocate.distinct_paths,
+    "dp/allocate/6": allocate.well_formed,
+    "dp/allocate/7": allocate.environment_names,
+    "dp/allocate/8": allocate.fast,
+    "dp/preferred/1": allocate.valid_preferences,
+    "dp/preferred/2": allocate.steady_preferences,
+    "dp/prestart/1": allocate.pre_start,
+    "dp/watcher/1": register.watcher_answers,
+    "dp/watcher/2": register.watcher_refusal,
 }
 
 

@@ -9,18 +9,18 @@ from typing import Any
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
 from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.decision.config import NodeConfig
+from numaproof.harness.decision.fit import check_fit, whole_amounts
+from numaproof.harness.decision.managers import Managers
+from numaproof.harness.decision.reservations import Reservations
 from numaproof.harness.errors import UserError
-from numaproof.harness.managers import Managers
 from numaproof.harness.node import snapshot
-from numaproof.harness.node.config import NodeConfig
 from numaproof.harness.node.deciding import Decider
 from numaproof.harness.node.events import EventLog
-from numaproof.harness.node.fit import check_fit, whole_amounts
 from numaproof.harness.node.manifests import check_manifest, read_manifest
 from numaproof.harness.node.measures import Measures
 from numaproof.harness.node.plugins import PluginHub
 from numaproof.harness.node.records import Given, Phase, PodRecord, PodRecords
-from numaproof.harness.node.reservations import Reservations
 from numaproof.harness.node.store import NodeState, Store
 from numaproof.harness.node.views import ContainerView, PodView, pod_message, verdict_message
 from numaproof.harness.pods.pod import Container, Pod

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from numaproof.harness.managers import Managers
+from numaproof.harness.decision.managers import Managers
 from numaproof.harness.node import snapshot
 from numaproof.harness.node.questions import Conversation, SwitchboardPort, UnansweredError
 from numaproof.harness.providers.devices.port import PreferredPort

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from numaproof.harness.api import numaproof_v1_pb2 as api
-from numaproof.harness.managers import Managers
+from numaproof.harness.decision.config import NodeConfig
+from numaproof.harness.decision.managers import Managers
 from numaproof.harness.node import snapshot
 from numaproof.harness.node.admission import Admissions
-from numaproof.harness.node.config import NodeConfig
 from numaproof.harness.node.deciding import Decider
 from numaproof.harness.node.manifests import read_manifest
 from numaproof.harness.node.records import PodRecord

@@ -1,7 +1,7 @@
 """Which of the kubelet's metrics a decision changes."""
 
-from numaproof.harness.managers import Managers
-from numaproof.harness.node.config import NodeConfig
+from numaproof.harness.decision.config import NodeConfig
+from numaproof.harness.decision.managers import Managers
 from numaproof.harness.node.metrics import Metrics
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.topology.verdict import NO_COMMON_AFFINITY, Verdict

@@ -17,27 +17,27 @@ import grpc
 from numaproof.fake_sysfs import Machine
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import numaproof_v1_pb2_grpc, podresources_v1_pb2_grpc
+from numaproof.harness.decision.config import NodeConfig
+from numaproof.harness.decision.discovery import describe
+from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDescription
+from numaproof.harness.decision.reservations import reserve
 from numaproof.harness.errors import UserError
-from numaproof.harness.managers import ManagerConfig, Managers, NodeDescription
 from numaproof.harness.node import snapshot
 from numaproof.harness.node.admission import Admission, Admissions
-from numaproof.harness.node.config import NodeConfig
-from numaproof.harness.node.control import MOST_WATCHERS, ControlService
 from numaproof.harness.node.deciding import Decider
-from numaproof.harness.node.discovery import describe
 from numaproof.harness.node.events import EventLog
 from numaproof.harness.node.explain import Explainer
 from numaproof.harness.node.measures import Measures
 from numaproof.harness.node.metrics import Metrics
 from numaproof.harness.node.plugins import PluginHub
 from numaproof.harness.node.plugins.sockets import ListeningSocket, private_directory
-from numaproof.harness.node.pod_resources import PodResourcesService
 from numaproof.harness.node.questions import SwitchboardPort
 from numaproof.harness.node.records import PodRecords
-from numaproof.harness.node.reservations import reserve
+from numaproof.harness.node.services.control import MOST_WATCHERS, ControlService
+from numaproof.harness.node.services.pod_resources import PodResourcesService
+from numaproof.harness.node.services.web import WebServer, json_page
 from numaproof.harness.node.store import Store
 from numaproof.harness.node.views import ContainerView, PodView, device_message
-from numaproof.harness.node.web import WebServer, json_page
 from numaproof.harness.pods.qos import qos_class
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.topology.bitmask import MAX_NODE

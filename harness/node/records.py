@@ -6,8 +6,8 @@ from enum import Enum
 from typing import Any
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
+from numaproof.harness.decision.fit import Amounts, requests_of
 from numaproof.harness.errors import UserError
-from numaproof.harness.node.fit import Amounts, requests_of
 from numaproof.harness.node.plugins import merge_responses
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.providers.devices import Device

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
+from numaproof.harness.decision.config import NodeConfig
+from numaproof.harness.decision.managers import Managers
 from numaproof.harness.errors import UserError
-from numaproof.harness.managers import Managers
-from numaproof.harness.node.config import NodeConfig
 from numaproof.harness.node.records import Given, Phase, PodRecord, PodRecords
 from numaproof.harness.node.state.cpus import CpuState
 from numaproof.harness.node.state.devices import DeviceEntry, DeviceState

@@ -16,8 +16,8 @@ import requests.exceptions
 from docker.types import Mount
 
 from numaproof.harness.errors import UserError
-from numaproof.harness.runtimes.contexts import engine_address
-from numaproof.harness.runtimes.machine_binds import machine_binds
+from numaproof.harness.runtimes.engine.contexts import engine_address
+from numaproof.harness.runtimes.mounts import machine_binds
 from numaproof.harness.runtimes.program import Bind, CannotStartError, Finished, Program
 from numaproof.harness.waiting import WaitTimeoutError, wait_until
 

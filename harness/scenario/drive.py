@@ -20,7 +20,7 @@ def drive(instance: Instance, machine: Machine, sizes: Sizes, rig: Rig) -> list[
     pods: dict[str, Outcome] = {}
     found: list[str] = []
     for step in instance.scenario.steps:
-        before = rig.calls()
+        before = rig.plugins.calls()
         expected = [
             one
             for one in step.expected
@@ -31,13 +31,13 @@ def drive(instance: Instance, machine: Machine, sizes: Sizes, rig: Rig) -> list[
         except RigFailedError as error:
             return found + _refusal(expected, step.place, error)
         if step.action == "look":
-            found += [f"{step.place}: {text}" for text in rig.look()]
+            found += [f"{step.place}: {text}" for text in rig.surroundings.look()]
         if step.action == "start":
-            found += [f"{step.place}: {text}" for text in rig.start(step.what)]
+            found += [f"{step.place}: {text}" for text in rig.surroundings.start(step.what)]
         seen = _seen(rig, outcome, before, expected)
         wrong = [text for one in expected for text in differences(one, seen, sizes, node_of_cpu, step.place)]
         if wrong and step.action == "admit":
-            wrong += [f"the node: {text}" for text in rig.explain(manifest(step.what, sizes, step.place))]
+            wrong += [f"the node: {text}" for text in rig.node.explain(manifest(step.what, sizes, step.place))]
         found += wrong
         found += [f"{step.place}: {text}" for text in _invariants(rig, pods)]
     return found
@@ -58,28 +58,28 @@ def _act(step: Step, rig: Rig, sizes: Sizes, machine: Machine, pods: dict[str, O
     what = step.what
     match step.action:
         case "admit":
-            outcome = rig.admit(manifest(what, sizes, step.place))
+            outcome = rig.node.admit(manifest(what, sizes, step.place))
             if outcome.admitted:
                 pods[what["name"]] = _without_ended(outcome, what["containers"])
             return outcome
         case "remove":
-            rig.remove(what)
+            rig.node.remove(what)
             pods.pop(what, None)
         case "restart" if what == "node":
-            rig.restart_node()
+            rig.node.restart()
         case "restart":
-            rig.restart_plugin(what)
+            rig.plugins.restart(what)
         case "stop":
-            rig.stop_plugin(what)
+            rig.plugins.stop(what)
         case "lose":
-            rig.lose_device_checkpoint()
+            rig.node.lose_device_checkpoint()
         case "health":
-            rig.set_health(what["resource"], what["ids"], what["healthy"])
+            rig.plugins.set_health(what["resource"], what["ids"], what["healthy"])
         case "offline":
             here = [cpu.id for cpu in machine.cpus if cpu.online and cpu.node == int(what)]
             if not here:
                 raise UserError(f"{step.place}.offline: NUMA node {what} of {machine.name} has no CPUs")
-            rig.offline(max(here))
+            rig.surroundings.offline(max(here))
     held = {f"{pod}/{name}": given for pod, outcome in pods.items() for name, given in outcome.containers.items()}
     return Outcome(True, containers=held)
 
@@ -93,13 +93,13 @@ def _without_ended(outcome: Outcome, containers: Iterable[ContainerWords]) -> Ou
 def _seen(rig: Rig, outcome: Outcome, before: Calls, expected: Iterable[Expected]) -> Seen:
     """What a step led to, as far as its expectations speak of it."""
     named = {pod for one in expected for pod in one.listed}
-    got = {pod: rig.pod_resources_of(pod) for pod in named}
+    got = {pod: rig.node.pod_resources_of(pod) for pod in named}
     return Seen(
         outcome,
-        _since(before, rig.calls()),
-        rig.metrics() if any(one.metrics for one in expected) else {},
+        _since(before, rig.plugins.calls()),
+        rig.node.metrics() if any(one.metrics for one in expected) else {},
         {pod: None if containers is None else tuple(containers) for pod, containers in got.items()},
-        rig.allocatable() if any(one.allocatable for one in expected) else Given(),
+        rig.node.allocatable() if any(one.allocatable for one in expected) else Given(),
     )
 
 
@@ -116,7 +116,7 @@ def _invariants(rig: Rig, pods: Mapping[str, Outcome]) -> list[str]:
     And PodResources, which monitoring believes, tells the same of every pod.
     """
     wrong = []
-    held = rig.assignments()
+    held = rig.node.assignments()
     if sorted(held) != sorted(pods):
         wrong.append(f"the node holds the pods {sorted(held)}, admitted were {sorted(pods)}")
     owner: dict[tuple[str, str], str] = {}
@@ -134,14 +134,14 @@ def _invariants(rig: Rig, pods: Mapping[str, Outcome]) -> list[str]:
 def _untold(rig: Rig, pods: Mapping[str, Outcome]) -> list[str]:
     """How what PodResources tells differs from what was admitted; init containers that have ended are not shown."""
     wrong = []
-    listed = rig.pod_resources()
+    listed = rig.node.pod_resources()
     for pod in sorted({*listed, *pods}):
         told = listed.get(pod)
         admitted = {name: _shown(given) for name, given in pods[pod].containers.items()} if pod in pods else None
         if told != admitted:
             wrong.append(f"PodResources lists {told} for {pod}, admitted was {admitted}")
-        if told != rig.pod_resources_of(pod):
-            wrong.append(f"PodResources lists {told} for {pod}, and gets {rig.pod_resources_of(pod)}")
+        if told != rig.node.pod_resources_of(pod):
+            wrong.append(f"PodResources lists {told} for {pod}, and gets {rig.node.pod_resources_of(pod)}")
     return wrong
 
 

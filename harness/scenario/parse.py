@@ -8,6 +8,7 @@ import yaml
 
 from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.harness.errors import UserError
+from numaproof.harness.scenario.fields import Words
 from numaproof.harness.scenario.model import (
     POLICIES,
     SCOPES,
@@ -20,7 +21,6 @@ from numaproof.harness.scenario.model import (
 )
 from numaproof.harness.scenario.samples import sample_name
 from numaproof.harness.scenario.strict_yaml import load
-from numaproof.harness.scenario.words import Words
 
 ACTIONS = ("admit", "remove", "restart", "stop", "lose", "health", "offline", "look", "start")
 EXPECTATIONS = (

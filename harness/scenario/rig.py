@@ -34,47 +34,30 @@ class FakePlugin:
     faults: tuple[str, ...]
 
 
-class Rig(Protocol):
-    """A node and its plugins, up and registered."""
+class NodeUnderTest(Protocol):
+    """A node that pods are given to: the reference node, or a kubelet."""
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """What it can beyond a kubelet's own interfaces: "explain"."""
 
     def admit(self, manifest: Mapping[str, Any]) -> Outcome:
         """Give a pod to the node."""
 
     def explain(self, manifest: Mapping[str, Any]) -> list[str]:
-        """What the node decided about a pod that it was just given, and why, in lines."""
+        """What the node decided about a pod that it was just given, and why, in lines; only if it offers "explain"."""
 
     def remove(self, name: str) -> None:
         """Take a pod away; one that was not admitted holds nothing, and nothing happens."""
 
-    def restart_node(self) -> None:
+    def restart(self) -> None:
         """End the node hard and start it again; its plugins register again."""
-
-    def restart_plugin(self, resource: str) -> None:
-        """End a plugin, if it runs, and start it again; it registers again."""
-
-    def stop_plugin(self, resource: str) -> None:
-        """End a plugin, and wait until the node knows; `restart_plugin` brings it back."""
 
     def lose_device_checkpoint(self) -> None:
         """End the node hard, take its device checkpoint away, and start it again."""
 
-    def set_health(self, resource: str, ids: Collection[str], healthy: bool) -> None:
-        """Change devices' health, and wait until the node knows."""
-
-    def offline(self, cpu: int) -> None:
-        """Take a CPU offline and restart the node."""
-
-    def look(self) -> list[str]:
-        """How the views of the real tools and of the node differ from the machine."""
-
-    def start(self, name: str) -> list[str]:
-        """Start a pod's containers for real; the answer is how what they see differs from what was decided."""
-
     def assignments(self) -> Mapping[str, Mapping[str, Given]]:
         """Pod name -> container name -> what it was given, of all pods that the node holds."""
-
-    def calls(self) -> Calls:
-        """Resource -> call -> how often each plugin was called so far."""
 
     def metrics(self) -> Mapping[str, float]:
         """The node's metrics: sample, as `samples.sample_name` spells it -> value."""
@@ -87,3 +70,48 @@ class Rig(Protocol):
 
     def allocatable(self) -> Given:
         """What PodResources calls allocatable."""
+
+
+class PluginFleet(Protocol):
+    """The plugins of a node."""
+
+    def restart(self, resource: str) -> None:
+        """End a plugin, if it runs, and start it again; it registers again."""
+
+    def stop(self, resource: str) -> None:
+        """End a plugin, and wait until the node knows; `restart` brings it back."""
+
+    def set_health(self, resource: str, ids: Collection[str], healthy: bool) -> None:
+        """Change devices' health, and wait until the node knows."""
+
+    def calls(self) -> Calls:
+        """Resource -> call -> how often each plugin was called so far."""
+
+
+class Surroundings(Protocol):
+    """The machine that node and plugins are on."""
+
+    def offline(self, cpu: int) -> None:
+        """Take a CPU offline and restart the node."""
+
+    def look(self) -> list[str]:
+        """How the views of the real tools and of the node differ from the machine."""
+
+    def start(self, name: str) -> list[str]:
+        """Start a pod's containers for real; the answer is how what they see differs from what was decided."""
+
+
+class Rig(Protocol):
+    """A node and its plugins, up and registered."""
+
+    @property
+    def node(self) -> NodeUnderTest:
+        """The node under test."""
+
+    @property
+    def plugins(self) -> PluginFleet:
+        """Its plugins."""
+
+    @property
+    def surroundings(self) -> Surroundings:
+        """Where both are."""

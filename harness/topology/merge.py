@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from numaproof.harness.topology.bitmask import EMPTY, NodeMask
-from numaproof.harness.topology.family import smallest_size
 from numaproof.harness.topology.hints import ANY_NODE, IMPOSSIBLE, HintFamily, Hints, TopologyHint
-from numaproof.harness.topology.large import best_preferred, best_reachable
+from numaproof.harness.topology.mask_search import smallest_size
+from numaproof.harness.topology.merge_families import best_preferred, best_reachable
 from numaproof.harness.topology.numa import NumaInfo
 from numaproof.harness.topology.reach import reachable
 

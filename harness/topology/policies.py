@@ -6,10 +6,10 @@ from typing import Literal
 
 from numaproof.harness.errors import UserError
 from numaproof.harness.topology.bitmask import NodeMask
+from numaproof.harness.topology.go_bool import parse_bool
 from numaproof.harness.topology.hints import Hints, TopologyHint
 from numaproof.harness.topology.merge import filter_hints, merge, merge_as_proposed, merge_strictly, only_single_nodes
 from numaproof.harness.topology.numa import NumaInfo
-from numaproof.harness.topology.truth import parse_bool
 
 Semantics = Literal["current", "kep"]
 ProvidersHints = Sequence[Hints | None]

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from numaproof.harness.managers import Assignment, ManagerConfig, Managers, NodeDescription
+from numaproof.harness.decision.managers import Assignment, ManagerConfig, Managers, NodeDescription
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.pods.quantity import parse_quantity, value

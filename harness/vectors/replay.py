@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from numaproof.harness.errors import UserError
-from numaproof.harness.vectors.families import Family
 from numaproof.harness.vectors.files import read_cases
+from numaproof.harness.vectors.kinds import Family
 
 
 @dataclass(frozen=True, slots=True)

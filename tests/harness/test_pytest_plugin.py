@@ -154,7 +154,7 @@ def test_nothing_is_left_behind(repository: Path, workers: str) -> None:
         "from pathlib import Path\n"
         "def test_place(node, request):\n"
         "    from numaproof.pytest_plugin import RUN\n"
-        "    from numaproof.harness.runtimes.places import parents\n"
+        "    from numaproof.harness.runtimes.scratch import parents\n"
         "    node()\n"
         "    (place,) = (place for parent in parents() for place in parent.glob(f'*{request.config.stash[RUN]}'))\n"
         "    Path('place').write_text(str(place))\n"
@@ -176,7 +176,7 @@ def test_nothing_of_ours_is_loaded_or_made(request, node, machine):
     assert sorted(heavy & set(sys.modules)) == []
     assert [name for name in sys.modules if name.startswith("numaproof.")] == ["numaproof.pytest_plugin"]
 
-    from numaproof.harness.runtimes.places import parents
+    from numaproof.harness.runtimes.scratch import parents
     assert [place for parent in parents() for place in parent.glob(f"*{request.config.stash[RUN]}*")] == []
 """
 

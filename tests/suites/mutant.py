@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from numaproof.harness.node import pod_resources
 from numaproof.harness.node.measures import Measures
+from numaproof.harness.node.services import pod_resources
 from numaproof.harness.node.views import PodView
 from numaproof.harness.providers.devices import Device, DeviceManager
 from numaproof.harness.providers.devices import manager as device_manager
 from numaproof.harness.providers.devices.inventory import Inventory
-from numaproof.harness.scenario import warm
+from numaproof.harness.runtimes.warm import server as warm
 from numaproof.harness.topology import merge, policies, scopes
 from numaproof.harness.topology.bitmask import NodeMask
 from numaproof.harness.topology.hints import HintFamily, TopologyHint

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from numaproof.harness.scenario.bench import Bench
+from numaproof.harness.rig.session import Bench
 from numaproof.harness.scenario.instances import Instance, instances
 from numaproof.harness.scenario.parse import parse_scenario
 from numaproof.harness.scenario.selection import shipped_scenarios

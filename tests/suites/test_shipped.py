@@ -5,12 +5,12 @@ from itertools import product
 
 import pytest
 
+from numaproof.harness.runtimes.warm.trees import machine_of
 from numaproof.harness.scenario.instances import Instance, instances, kubelet_configuration
 from numaproof.harness.scenario.model import POLICIES, SCOPES
 from numaproof.harness.scenario.parse import parse_scenario
 from numaproof.harness.scenario.selection import shipped_scenarios
 from numaproof.harness.scenario.sizes import sizes_of
-from numaproof.harness.scenario.trees import machine_of
 
 FILES = sorted(shipped_scenarios().glob("*/*.yaml"))
 THEMES = {

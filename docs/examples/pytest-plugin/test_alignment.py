@@ -16,7 +16,7 @@ def pod(name, **resources):
 
 def test_a_gpu_comes_from_the_node_of_its_cpus(machine, node, plugin):
     rig = node(plugin(GPU, per_numa="2"), topologyManagerPolicy="single-numa-node")
-    outcome = rig.admit(pod("worker", cpu=4, gpu=2))
+    outcome = rig.node.admit(pod("worker", cpu=4, gpu=2))
     assert outcome.admitted
     given = outcome.containers["app"]
     node_of = {cpu.id: cpu.node for cpu in machine.cpus}
@@ -28,21 +28,21 @@ def test_a_gpu_comes_from_the_node_of_its_cpus(machine, node, plugin):
 def test_what_no_node_can_give_is_rejected_and_holds_nothing(machine, node, plugin):
     assert len(machine.node_ids) == 8
     rig = node(plugin(GPU, per_numa="1"), topologyManagerPolicy="restricted", topologyManagerScope="pod")
-    assert rig.admit(pod("fits", cpu=2, gpu=1)).admitted
+    assert rig.node.admit(pod("fits", cpu=2, gpu=1)).admitted
     # Two GPUs are always on two nodes here; two CPUs fit on one, so the hints never agree.
-    outcome = rig.admit(pod("too-wide", cpu=2, gpu=2))
+    outcome = rig.node.admit(pod("too-wide", cpu=2, gpu=2))
     assert (outcome.admitted, outcome.reason) == (False, "TopologyAffinityError")
-    assert list(rig.assignments()) == ["fits"]
+    assert list(rig.node.assignments()) == ["fits"]
 
 
 def test_a_restarted_node_remembers(runtime, node, plugin):
     assert runtime in ("docker", "namespace", "process")
     rig = node(plugin(GPU, per_numa="1"), topologyManagerPolicy="best-effort")
-    given = rig.admit(pod("worker", cpu=2, gpu=1)).containers
-    rig.restart_node()
-    assert rig.assignments() == {"worker": given}
-    rig.remove("worker")
-    assert rig.assignments() == {}
+    given = rig.node.admit(pod("worker", cpu=2, gpu=1)).containers
+    rig.node.restart()
+    assert rig.node.assignments() == {"worker": given}
+    rig.node.remove("worker")
+    assert rig.node.assignments() == {}
 
 
 def test_a_scenario_from_a_test(scenario):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from numaproof.harness.errors import UserError
 from numaproof.harness.providers.cpu.topology import CpuTopology, Level
-from numaproof.harness.topology.truth import parse_bool
+from numaproof.harness.topology.go_bool import parse_bool
 
 _FIELDS = {
     "full-pcpus-only": "full_cores_only",

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable
 
 from numaproof.harness.providers.devices.inventory import Inventory
 from numaproof.harness.topology.bitmask import EMPTY, NodeMask, ids_of, mask_of
-from numaproof.harness.topology.family import smallest_size
 from numaproof.harness.topology.hints import Demand, HintFamily
+from numaproof.harness.topology.mask_search import smallest_size
 
 
 def device_family(

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 
 from numaproof.harness.providers.memory.state import WORD, MachineState, NodeState, is_overdrawn
 from numaproof.harness.topology.bitmask import EMPTY, NodeMask, count, ids_of, is_subset, mask_of, masks_over
-from numaproof.harness.topology.family import lowest_mask, smallest_size
 from numaproof.harness.topology.hints import Demand, HintFamily, TopologyHint
+from numaproof.harness.topology.mask_search import lowest_mask, smallest_size
 
 Reusable = Mapping[tuple[NodeMask, str], int]  # bytes by exact mask and resource
 Amount = Callable[[NodeState, str], int]

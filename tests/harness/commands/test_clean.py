@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from numaproof.harness.cli import main
-from numaproof.harness.runtimes.places import parents, run_directory
+from numaproof.harness.runtimes.scratch import parents, run_directory
 from tests.places import short_directory
 
 OWNER = """
 import sys
-from numaproof.harness.runtimes.places import run_directory
+from numaproof.harness.runtimes.scratch import run_directory
 with run_directory("test") as place:
     (place / "folder").mkdir()
     (place / "folder/file").write_text("x")

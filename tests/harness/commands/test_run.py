@@ -14,7 +14,7 @@ import pytest
 from numaproof.fake_sysfs.capture import capture
 from numaproof.harness.cli import main
 from numaproof.harness.runtimes.docker import LABEL, connect, engine_answers
-from numaproof.harness.runtimes.image import ensure_image
+from numaproof.harness.runtimes.image.image import ensure_image
 from tests.harness.commands.stories import GPU, NUMAPROOF, story
 from tests.places import short_directory
 
@@ -142,7 +142,7 @@ def test_what_our_interpreter_finds_its_programs_find(place: Path, monkeypatch: 
     (place / "sitecustomize.py").write_text(note)
     monkeypatch.setenv("PYTHONPATH", str(place))
     assert run(place, story(place)).returncode == 0
-    assert "numaproof.harness.scenario.warm" in (place / "started").read_text()
+    assert "numaproof.harness.runtimes.warm.server" in (place / "started").read_text()
 
 
 def test_there_are_no_more_workers_than_instances(place: Path) -> None:
@@ -153,7 +153,7 @@ def test_there_are_no_more_workers_than_instances(place: Path) -> None:
 
 def test_the_directory_of_a_killed_run_goes_with_the_next(place: Path) -> None:
     code = (
-        "import os\nfrom numaproof.harness.runtimes.places import run_directory\n"
+        "import os\nfrom numaproof.harness.runtimes.scratch import run_directory\n"
         "with run_directory('test') as place:\n    print(place, flush=True)\n    os.kill(os.getpid(), 9)"
     )
     killed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

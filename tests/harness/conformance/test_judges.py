@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
-from numaproof.harness.conformance import checks_allocate, checks_list, checks_register, verdicts
+from numaproof.harness.conformance import verdicts
 from numaproof.harness.conformance.catalogue import CATALOGUE, Level
+from numaproof.harness.conformance.checks import allocate, listing, register
 from numaproof.harness.conformance.exchange import Called, Ended, Event, Exchange, Happened, Listed, Opened, Registered
 from numaproof.harness.conformance.outcome import Facts, Outcome
 from numaproof.harness.conformance.verdicts import JUDGES, Conditions, judge
@@ -74,7 +75,7 @@ def test_every_check_has_a_judge_and_says_what_it_wants() -> None:
     ],
 )
 def test_resource_names(name: str, good: bool) -> None:
-    assert (checks_register.name_problem(name) == "") is good
+    assert (register.name_problem(name) == "") is good
 
 
 def test_endpoints() -> None:
@@ -290,5 +291,5 @@ def test_features_decide_what_is_judged() -> None:
 
 
 def test_modules_of_judgements_know_no_io() -> None:
-    for module in (checks_allocate, checks_list, checks_register):
+    for module in (allocate, listing, register):
         assert not {"grpc", "threading", "subprocess", "os"} & set(vars(module))

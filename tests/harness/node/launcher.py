@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from numaproof.fake_sysfs import parse_machine
-from numaproof.harness.node.config import node_config
+from numaproof.harness.decision.config import node_config
 from numaproof.harness.node.node import Node
 from numaproof.plugins_mock import MockDevice, MockPlugin
 

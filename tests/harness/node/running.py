@@ -12,7 +12,7 @@ from numaproof.fake_sysfs import Machine, parse_machine
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
 from numaproof.harness.api import podresources_v1_pb2_grpc as resources_grpc
-from numaproof.harness.node.config import node_config
+from numaproof.harness.decision.config import node_config
 from numaproof.harness.node.node import Node
 from numaproof.plugins_mock import MockDevice, MockPlugin
 from tests.places import short_directory

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.decision.fit import check_fit, requests_of
 from numaproof.harness.errors import UserError
 from numaproof.harness.node.events import REMEMBERED, REMEMBERED_BYTES, EventLog
-from numaproof.harness.node.fit import check_fit, requests_of
 from numaproof.harness.node.manifests import read_manifest
 from numaproof.harness.node.metrics import Counter, Gauge, Histogram, Metrics
 from numaproof.harness.node.questions import Conversation, Question, UnansweredError

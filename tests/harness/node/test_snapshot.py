@@ -1,9 +1,9 @@
 """Taking back a broken-off decision leaves no trace at all."""
 
 from numaproof.fake_sysfs import parse_machine
-from numaproof.harness.managers import ManagerConfig, Managers
+from numaproof.harness.decision.discovery import describe
+from numaproof.harness.decision.managers import ManagerConfig, Managers
 from numaproof.harness.node import snapshot
-from numaproof.harness.node.discovery import describe
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.providers.devices import Device
 from tests.harness.node.running import GPU, TWO_NODES, pod

@@ -18,8 +18,8 @@ import pytest
 
 from numaproof.fake_sysfs import Cache, Cpu, Hugepages, Machine, NumaNode
 from numaproof.harness.api import numaproof_v1_pb2 as api
-from numaproof.harness.node.discovery import cpu_rows
-from numaproof.harness.node.fit import requests_of
+from numaproof.harness.decision.discovery import cpu_rows
+from numaproof.harness.decision.fit import requests_of
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.pods.quantity import parse_quantity
 from numaproof.harness.vectors.device_alloc import PREFERENCES, numa_counts

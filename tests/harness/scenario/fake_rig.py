@@ -21,6 +21,8 @@ Held = dict[str, dict[str, Given]]
 class FakeRig:
     """A node that gives every pod the next CPU and the next GPU, does what it is told, and remembers it."""
 
+    offers = frozenset({"explain"})
+
     def __init__(self) -> None:
         self.held: Held = {}
         self.done: list[tuple[Any, ...]] = []
@@ -48,21 +50,24 @@ class FakeRig:
         self.done.append(("remove", name))
         self.held.pop(name, None)
 
-    def restart_node(self) -> None:
+    @property
+    def node(self) -> "FakeRig":
+        return self
+
+    @property
+    def plugins(self) -> "FakeFleet":
+        return FakeFleet(self)
+
+    @property
+    def surroundings(self) -> "FakeRig":
+        return self
+
+    def restart(self) -> None:
         self.done.append(("restart", "node"))
         self.disturb(self.held)
 
-    def restart_plugin(self, resource: str) -> None:
-        self.done.append(("restart", resource))
-
-    def stop_plugin(self, resource: str) -> None:
-        self.done.append(("stop", resource))
-
     def lose_device_checkpoint(self) -> None:
         self.done.append(("lose",))
-
-    def set_health(self, resource: str, ids: Collection[str], healthy: bool) -> None:
-        self.done.append(("health", resource, tuple(ids), healthy))
 
     def offline(self, cpu: int) -> None:
         self.done.append(("offline", cpu))
@@ -95,8 +100,24 @@ class FakeRig:
         self.asked.append("metrics")
         return {"admissions": float(self.allocations), 'held{a="1",b="2"}': len(self.held)}
 
+
+class FakeFleet:
+    """The plugins of a FakeRig, which remembers what was done to them."""
+
+    def __init__(self, rig: FakeRig) -> None:
+        self._rig = rig
+
+    def restart(self, resource: str) -> None:
+        self._rig.done.append(("restart", resource))
+
+    def stop(self, resource: str) -> None:
+        self._rig.done.append(("stop", resource))
+
+    def set_health(self, resource: str, ids: Collection[str], healthy: bool) -> None:
+        self._rig.done.append(("health", resource, tuple(ids), healthy))
+
     def calls(self) -> Mapping[str, Mapping[str, int]]:
-        return {GPU: {"Allocate": self.allocations, "ListAndWatch": 1}}
+        return {GPU: {"Allocate": self._rig.allocations, "ListAndWatch": 1}}
 
 
 def admit(name: str, **expect: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from numaproof.harness.vectors.families import family_of
+from numaproof.harness.vectors.kinds import family_of
 from numaproof.harness.vectors.replay import replay_file
 
 RECORDED = Path(__file__).parents[2] / "vectors"

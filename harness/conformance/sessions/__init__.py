@@ -1,0 +1,1 @@
+"""What the driver does with a plugin, one session a file."""

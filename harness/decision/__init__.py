@@ -1,0 +1,1 @@
+"""Deciding, pure: the configuration, what is reserved, the managers wired, and the fit."""

@@ -1,0 +1,297 @@
+"""The node's configuration: a KubeletConfiguration and kubelet flags, checked by the kubelet's own rules."""
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import yaml
+
+from numaproof.fake_sysfs.lists import parse_cpulist
+from numaproof.harness.decision.kubelet_keys import USED, WITHOUT_EFFECT
+from numaproof.harness.errors import UserError
+from numaproof.harness.pods.quantity import parse_quantity, value
+from numaproof.harness.providers.cpu.options import parse_options
+from numaproof.harness.providers.memory.manager import PolicyName as MemoryPolicy
+from numaproof.harness.topology.go_bool import parse_bool
+
+Semantics = Literal["current", "kep"]
+
+TOPOLOGY_POLICIES = ("none", "best-effort", "restricted", "single-numa-node", "strict")  # strict: experimental
+SCOPES = ("container", "pod")
+CPU_POLICIES = ("none", "static")
+MEMORY_POLICIES = ("None", "Static")
+SMALLEST_NODE_LIMIT = 8  # the least that max-allowable-numa-nodes may be
+
+# CPU Manager option -> the feature gate that it needs; all of them need CPUManagerPolicyOptions.
+CPU_OPTIONS = {
+    "full-pcpus-only": None,
+    "strict-cpu-reservation": None,
+    "prefer-align-cpus-by-uncorecache": None,
+    "distribute-cpus-across-numa": "CPUManagerPolicyBetaOptions",
+    "align-by-socket": "CPUManagerPolicyAlphaOptions",
+    "distribute-cpus-across-cores": "CPUManagerPolicyAlphaOptions",
+}
+
+# The feature gates that change what the node does, and how they are set by default.
+GATES = {
+    "TopologyManager": True,
+    "CPUManager": True,
+    "MemoryManager": True,
+    "CPUManagerPolicyOptions": True,
+    "CPUManagerPolicyBetaOptions": True,
+    "CPUManagerPolicyAlphaOptions": False,
+    "TopologyManagerPolicyOptions": True,
+}
+
+_VERSION = "kubelet.config.k8s.io/v1beta1"
+
+DEFAULT_EVICTION = {"memory.available": "100Mi"}  # the part of the kubelet's defaults that has to do with memory
+
+
+@dataclass(frozen=True, slots=True)
+class NodeConfig:
+    """How a node decides; what depends on the machine is settled by numaproof.harness.decision.reservations."""
+
+    topology_policy: str = "none"
+    topology_scope: str = "container"
+    topology_options: Mapping[str, str] = field(default_factory=dict)
+    cpu_policy: str = "none"
+    cpu_options: Mapping[str, bool] = field(default_factory=dict)
+    reserved_system_cpus: frozenset[int] | None = None  # None: as many as the reserved amount of cpu
+    memory_policy: MemoryPolicy = "None"
+    reserved_memory: Mapping[int, Mapping[str, int]] = field(default_factory=dict)  # node -> resource -> bytes
+    system_reserved: Mapping[str, Fraction] = field(default_factory=dict)
+    kube_reserved: Mapping[str, Fraction] = field(default_factory=dict)
+    eviction_hard: Mapping[str, str] = field(default_factory=lambda: dict(DEFAULT_EVICTION))
+    feature_gates: Mapping[str, bool] = field(default_factory=lambda: dict(GATES))
+    max_pods: int = 110
+    semantics: Semantics = "current"
+    notes: tuple[str, ...] = ()  # what was given and has no effect here
+
+    def enabled(self, gate: str) -> bool:
+        """Whether a feature gate is on."""
+        return self.feature_gates.get(gate, False)
+
+
+class Setting(NamedTuple):
+    """A value and the place to name when it is wrong."""
+
+    place: str
+    value: Any
+
+
+def read_file(path: Path) -> dict[str, Setting]:
+    """The settings of a KubeletConfiguration file."""
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); give a KubeletConfiguration in YAML") from None
+    try:
+        content = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise UserError(f"{path}: is no YAML ({' '.join(str(error).split())[:200]})") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: is no KubeletConfiguration; write keys such as topologyManagerPolicy: restricted")
+    return settings_of(content, str(path))
+
+
+def settings_of(content: Mapping[Any, Any], place: str) -> dict[str, Setting]:
+    """The settings of a KubeletConfiguration that has been parsed already; unknown keys are refused."""
+    kind, version = content.get("kind", "KubeletConfiguration"), content.get("apiVersion", _VERSION)
+    if (kind, version) != ("KubeletConfiguration", _VERSION):
+        raise UserError(f"{place}: is a {kind} of {version}; give a KubeletConfiguration of {_VERSION}")
+    settings = {}
+    for key, one in content.items():
+        if key in ("kind", "apiVersion"):
+            continue
+        if key not in USED | WITHOUT_EFFECT:
+            near = difflib.get_close_matches(str(key), sorted(USED | WITHOUT_EFFECT), 1)
+            raise UserError(f"{place}: {key}: unknown key" + (f"; did you mean {near[0]}?" if near else ""))
+        settings[key] = Setting(f"{place}: {key}", one)
+    return settings
+
+
+def config_of(settings: Mapping[str, Setting], semantics: Semantics = "current") -> NodeConfig:
+    """The configuration that settings amount to; the first one that is wrong is a UserError."""
+    gates, notes = _gates(settings.get("featureGates"))
+    return NodeConfig(
+        topology_policy=_choice(settings.get("topologyManagerPolicy"), TOPOLOGY_POLICIES, "none"),
+        topology_scope=_choice(settings.get("topologyManagerScope"), SCOPES, "container"),
+        topology_options=_topology_options(settings.get("topologyManagerPolicyOptions"), gates),
+        cpu_policy=_choice(settings.get("cpuManagerPolicy"), CPU_POLICIES, "none") if gates["CPUManager"] else "none",
+        cpu_options=_cpu_options(settings.get("cpuManagerPolicyOptions"), gates),
+        reserved_system_cpus=_cpu_set(settings.get("reservedSystemCPUs")),
+        memory_policy=_memory_policy(settings.get("memoryManagerPolicy")) if gates["MemoryManager"] else "None",
+        reserved_memory=_reserved_memory(settings.get("reservedMemory")),
+        system_reserved=_amounts(settings.get("systemReserved")),
+        kube_reserved=_amounts(settings.get("kubeReserved")),
+        eviction_hard=_eviction(settings.get("evictionHard"), settings.get("mergeDefaultEvictionSettings")),
+        feature_gates=gates,
+        max_pods=_max_pods(settings.get("maxPods")),
+        semantics=semantics,
+        notes=notes,
+    )
+
+
+def node_config(content: Mapping[str, Any], place: str = "kubelet", semantics: Semantics = "current") -> NodeConfig:
+    """The configuration of a KubeletConfiguration that has been parsed already."""
+    return config_of(settings_of(content, place), semantics)
+
+
+def _choice(setting: Setting | None, known: tuple[str, ...], default: str) -> str:
+    if setting is None or setting.value in (None, ""):
+        return default
+    if setting.value not in known:
+        raise UserError(f"{setting.place}: unknown value {setting.value!r}; choose one of {', '.join(known)}")
+    return str(setting.value)
+
+
+def _memory_policy(setting: Setting | None) -> MemoryPolicy:
+    return "Static" if _choice(setting, MEMORY_POLICIES, "None") == "Static" else "None"
+
+
+def _table(setting: Setting | None, read: Callable[[str, Any], Any], what: str) -> dict[str, Any]:
+    if setting is None or setting.value is None:
+        return {}
+    if not isinstance(setting.value, Mapping):
+        raise UserError(f"{setting.place}: {setting.value!r} is no table; write {what}")
+    return {str(key): read(f"{setting.place}: {key}", one) for key, one in setting.value.items()}
+
+
+def _truth(place: str, text: Any) -> bool:
+    if isinstance(text, bool):
+        return text
+    truth = parse_bool(str(text))
+    if truth is None:
+        raise UserError(f"{place}: {text!r} is neither true nor false")
+    return truth
+
+
+def _gates(setting: Setting | None) -> tuple[dict[str, bool], tuple[str, ...]]:
+    given = _table(setting, _truth, "names with true or false, such as TopologyManager: true")
+    gates, notes = dict(GATES), []
+    for gate, state in given.items():
+        if gate in GATES:
+            gates[gate] = state
+            continue
+        near = difflib.get_close_matches(gate, sorted(GATES), 1, 0.9)
+        if near and setting is not None:
+            raise UserError(f"{setting.place}: unrecognized feature gate {gate}; did you mean {near[0]}?")
+        notes.append(f"the feature gate {gate} has no effect on this node")
+    return gates, tuple(notes)
+
+
+def _topology_options(setting: Setting | None, gates: Mapping[str, bool]) -> dict[str, str]:
+    options = _table(setting, lambda _place, one: str(one), "option: value")
+    for name, text in options.items():
+        place = f"{setting.place if setting else ''}: {name}"
+        if not gates["TopologyManagerPolicyOptions"]:
+            raise UserError(f"{place}: needs the feature gate TopologyManagerPolicyOptions=true")
+        if name == "prefer-closest-numa-nodes":
+            options[name] = str(_truth(place, text)).lower()
+        elif name == "max-allowable-numa-nodes":
+            if not (text.isascii() and text.isdigit()) or int(text) < SMALLEST_NODE_LIMIT:
+                raise UserError(f"{place}: {text!r} is too small or no number; the least is {SMALLEST_NODE_LIMIT}")
+        else:
+            raise UserError(f"{place}: unknown option; choose prefer-closest-numa-nodes or max-allowable-numa-nodes")
+    return options
+
+
+def _cpu_options(setting: Setting | None, gates: Mapping[str, bool]) -> dict[str, bool]:
+    options = _table(setting, _truth, "option: true")
+    for name in options:
+        place = f"{setting.place if setting else ''}: {name}"
+        if name not in CPU_OPTIONS:
+            raise UserError(f"{place}: unknown option; choose of {', '.join(CPU_OPTIONS)}")
+        for gate in filter(None, ("CPUManagerPolicyOptions", CPU_OPTIONS[name])):
+            if not gates[gate]:
+                raise UserError(f"{place}: needs the feature gate {gate}=true")
+    try:
+        parse_options(options)
+    except UserError as error:
+        raise UserError(f"{setting.place if setting else ''}: {error}") from None
+    return options
+
+
+def _cpu_set(setting: Setting | None) -> frozenset[int] | None:
+    if setting is None or setting.value in (None, ""):
+        return None
+    try:
+        return frozenset(parse_cpulist(str(setting.value)))
+    except ValueError as error:
+        raise UserError(f"{setting.place}: {error}") from None
+
+
+def _amount(place: str, text: Any) -> Fraction:
+    try:
+        amount = parse_quantity(text)
+    except UserError as error:
+        raise UserError(f"{place}: {error}") from None
+    if amount < 0:
+        raise UserError(f"{place}: {text} is negative; give an amount of 0 or more")
+    return amount
+
+
+def _amounts(setting: Setting | None) -> dict[str, Fraction]:
+    amounts: dict[str, Fraction] = _table(setting, _amount, "cpu: 500m, memory: 1Gi")
+    for name in amounts:
+        if name not in ("cpu", "memory", "ephemeral-storage", "pid") and not name.startswith("hugepages-"):
+            place = setting.place if setting else ""
+            known = "cpu, memory, ephemeral-storage, pid or hugepages-SIZE"
+            raise UserError(f"{place}: {name}: cannot be reserved; choose {known}")
+    return amounts
+
+
+def _reserved_memory(setting: Setting | None) -> dict[int, dict[str, int]]:
+    if setting is None or setting.value is None:
+        return {}
+    form = "a list such as [{numaNode: 0, limits: {memory: 1Gi}}]"
+    if not isinstance(setting.value, list):
+        raise UserError(f"{setting.place}: {setting.value!r} is no list; write {form}")
+    found: dict[int, dict[str, int]] = {}
+    for index, entry in enumerate(setting.value):
+        place = f"{setting.place}[{index}]"
+        complete = isinstance(entry, Mapping) and set(entry) == {"numaNode", "limits"}
+        if not complete or not isinstance(entry["limits"], Mapping):
+            raise UserError(f"{place}: {entry!r} is not of the form of {form}")
+        node = entry["numaNode"]
+        if not isinstance(node, int) or isinstance(node, bool) or node < 0:
+            raise UserError(f"{place}: numaNode: {node!r} is no NUMA node's id")
+        for resource, text in entry["limits"].items():
+            here = f"{place}: limits: {resource}"
+            if resource != "memory" and not str(resource).startswith("hugepages-"):
+                raise UserError(f"{here}: only memory and hugepages-SIZE can be reserved on a NUMA node")
+            amount = value(_amount(here, text))
+            if amount == 0:
+                raise UserError(f"{here}: may not be zero for NUMA node {node}; leave it out")
+            if resource in found.setdefault(node, {}):
+                raise UserError(f"{here}: given twice for NUMA node {node}; keep one")
+            found[node][str(resource)] = amount
+    return found
+
+
+def _eviction(setting: Setting | None, merge: Setting | None) -> dict[str, str]:
+    given = _table(setting, lambda _place, one: str(one), 'memory.available: "100Mi"')
+    text = given.get("memory.available")
+    if text is not None and setting is not None:
+        place = f"{setting.place}: memory.available"
+        if text.endswith("%"):
+            share = _amount(place, text[:-1])
+            if share > 100:
+                raise UserError(f"{place}: {text} is more than everything; give 0% to 100%")
+        else:
+            _amount(place, text)
+    if setting is None or setting.value is None or (merge is not None and _truth(merge.place, merge.value)):
+        return DEFAULT_EVICTION | given
+    return given
+
+
+def _max_pods(setting: Setting | None) -> int:
+    if setting is None or setting.value is None:
+        return 110
+    if not isinstance(setting.value, int) or isinstance(setting.value, bool) or setting.value < 0:
+        raise UserError(f"{setting.place}: {setting.value!r} is no count of pods; give a number of 0 or more")
+    return setting.value

@@ -1,0 +1,35 @@
+"""The keys of a KubeletConfiguration (v1beta1): a user's file may hold any of them, and a misspelt one is refused."""
+
+# What the reference node acts on; numaproof.harness.decision.config says how.
+_USED = """
+cpuManagerPolicy cpuManagerPolicyOptions evictionHard featureGates kubeReserved maxPods memoryManagerPolicy
+mergeDefaultEvictionSettings reservedMemory reservedSystemCPUs systemReserved topologyManagerPolicy
+topologyManagerPolicyOptions topologyManagerScope
+"""
+
+# What concerns parts of a kubelet that the reference node does not have: allowed, without effect.
+_WITHOUT_EFFECT = """
+address allowedUnsafeSysctls authentication authorization cgroupDriver cgroupRoot cgroupsPerQOS clusterDNS
+clusterDomain configMapAndSecretChangeDetectionStrategy containerLogMaxFiles containerLogMaxSize
+containerLogMaxWorkers containerLogMonitorInterval containerRuntimeEndpoint contentType
+cpuCFSQuota cpuCFSQuotaPeriod
+cpuManagerReconcilePeriod crashLoopBackOff enableContentionProfiling enableControllerAttachDetach
+enableDebugFlagsHandler enableDebuggingHandlers enableProfilingHandler enableServer enableSystemLogHandler
+enableSystemLogQuery enforceNodeAllocatable eventBurst eventRecordQPS evictionMaxPodGracePeriod
+evictionMinimumReclaim evictionPressureTransitionPeriod evictionSoft evictionSoftGracePeriod failCgroupV1 failSwapOn
+fileCheckFrequency hairpinMode healthzBindAddress healthzPort httpCheckFrequency imageGCHighThresholdPercent
+imageGCLowThresholdPercent imageMaximumGCAge imageMinimumGCAge imagePullCredentialsVerificationPolicy
+imageServiceEndpoint iptablesDropBit iptablesMasqueradeBit kernelMemcgNotification kubeAPIBurst kubeAPIQPS
+kubeReservedCgroup kubeletCgroups localStorageCapacityIsolation logging makeIPTablesUtilChains maxOpenFiles
+maxParallelImagePulls memorySwap memoryThrottlingFactor nodeLeaseDurationSeconds nodeStatusMaxImages
+nodeStatusReportFrequency nodeStatusUpdateFrequency oomScoreAdj podCIDR podLogsDir podPidsLimit podsPerCore port
+preloadedImagesVerificationAllowlist protectKernelDefaults providerID qosReserved readOnlyPort registerNode
+registerWithTaints registryBurst registryPullQPS resolvConf rotateCertificates runOnce runtimeRequestTimeout
+seccompDefault serializeImagePulls serverTLSBootstrap showHiddenMetricsForVersion shutdownGracePeriod
+shutdownGracePeriodByPodPriority shutdownGracePeriodCriticalPods singleProcessOOMKill staticPodPath staticPodURL
+staticPodURLHeader streamingConnectionIdleTimeout syncFrequency systemCgroups systemReservedCgroup tlsCertFile
+tlsCipherSuites tlsMinVersion tlsPrivateKeyFile tracing userNamespaces volumePluginDir volumeStatsAggPeriod
+"""
+
+USED = frozenset(_USED.split())
+WITHOUT_EFFECT = frozenset(_WITHOUT_EFFECT.split())

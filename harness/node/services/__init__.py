@@ -1,0 +1,1 @@
+"""What the node serves: PodResources, its control service, /metrics and /pods."""

@@ -1,0 +1,159 @@
+"""The control service: what a harness or a user asks of the node."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import NoReturn, TypeVar
+
+import grpc
+
+from numaproof.fake_sysfs import Machine
+from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
+from numaproof.harness.decision.discovery import hugepage_resource
+from numaproof.harness.decision.managers import Managers
+from numaproof.harness.errors import UserError
+from numaproof.harness.node.admission import Admissions, UnknownPodError
+from numaproof.harness.node.events import EventLog
+from numaproof.harness.node.explain import Explainer
+from numaproof.harness.node.plugins import PluginHub
+from numaproof.harness.node.views import device_message, pod_message, verdict_message
+
+T = TypeVar("T")
+
+# Each watcher holds a thread of the server as long as it watches.
+MOST_WATCHERS = 32
+
+
+class ControlService(api_grpc.ControlServicer):
+    """Admit, remove, explain, look."""
+
+    def __init__(
+        self,
+        *,
+        admissions: Admissions,
+        explainer: Explainer,
+        managers: Managers,
+        plugins: PluginHub,
+        events: EventLog,
+        machine: Machine,
+        reserved_cpus: frozenset[int],
+    ) -> None:
+        self._admissions = admissions
+        self._explainer = explainer
+        self._managers = managers
+        self._plugins = plugins
+        self._events = events
+        self._machine = machine
+        self._reserved_cpus = reserved_cpus
+        self._watchers = threading.BoundedSemaphore(MOST_WATCHERS)
+
+    def Admit(self, request: api.AdmitRequest, context: grpc.ServicerContext) -> api.AdmitResponse:  # noqa: N802
+        """Decide about a pod."""
+        admission = _answer(context, lambda: self._admissions.admit(request.manifest))
+        return api.AdmitResponse(verdict=verdict_message(admission.verdict), pod=pod_message(admission.pod))
+
+    def Remove(self, request: api.RemoveRequest, context: grpc.ServicerContext) -> api.RemoveResponse:  # noqa: N802
+        """Free all that a pod was given."""
+        return api.RemoveResponse(uid=_answer(context, lambda: self._admissions.remove(request.pod)))
+
+    def Explain(self, request: api.ExplainRequest, context: grpc.ServicerContext) -> api.ExplainResponse:  # noqa: N802
+        """Tell how a pod would be decided about."""
+        return _answer(context, lambda: self._explainer.explain(request.manifest))
+
+    def State(self, request: api.StateRequest, context: grpc.ServicerContext) -> api.StateResponse:  # noqa: N802
+        """All pods, plugins and what is free."""
+        plugins = self._plugins.plugins()
+        with self._admissions.lock:
+            last_event = self._events.last
+            records = [one for one in self._admissions.records if one.is_shown]
+            views = [self._admissions.view(record) for record in records]
+            shared = self._managers.cpu.shared_pool
+            allocatable = self._managers.cpu.allocatable
+            memory = self._managers.memory.state
+            # The lists that admission knows: the hub has a new one a moment earlier.
+            listed = {plugin.resource: self._managers.devices.devices(plugin.resource) for plugin in plugins}
+            held: dict[str, set[str]] = {}
+            for devices in self._managers.devices.assignments.values():
+                for resource, ids in devices.items():
+                    held.setdefault(resource, set()).update(ids)
+        return api.StateResponse(
+            pods=map(pod_message, views),
+            shared_cpus=sorted(shared),
+            reserved_cpus=sorted(self._reserved_cpus),
+            free_cpus=sorted(shared & allocatable),
+            memory=[
+                api.NodeMemory(node=node, resource=resource, allocatable=table.allocatable, free=table.free)
+                for node, state in sorted(memory.items())
+                for resource, table in sorted(state.tables.items())
+            ],
+            plugins=[
+                api.Plugin(
+                    resource=plugin.resource,
+                    endpoint=plugin.endpoint,
+                    connected=plugin.connected,
+                    options=plugin.options,
+                    preferred_sets=plugin.plural,
+                    devices=map(device_message, listed[plugin.resource]),
+                    allocated=sorted(held.get(plugin.resource, ())),
+                )
+                for plugin in plugins
+            ],
+            last_event=last_event,
+        )
+
+    def Watch(self, request: api.WatchRequest, context: grpc.ServicerContext) -> Iterator[api.Event]:  # noqa: N802
+        """What happened, and what happens from now on."""
+        if not self._watchers.acquire(blocking=False):
+            _abort(
+                context, grpc.StatusCode.RESOURCE_EXHAUSTED, f"{MOST_WATCHERS} others watch already; try again later"
+            )
+        wanted = threading.Event()
+        wanted.set()
+
+        def leave() -> None:
+            wanted.clear()
+            self._events.wake()
+
+        try:
+            if not context.add_callback(leave):
+                return
+            # The client knows by this that it misses nothing from here on.
+            context.send_initial_metadata(())
+            for event in self._events.follow(request.after, wanted):
+                if not request.kinds or event.kind in request.kinds:
+                    yield event
+        finally:
+            self._watchers.release()
+
+    def Machine(self, request: api.MachineRequest, context: grpc.ServicerContext) -> api.MachineResponse:  # noqa: N802
+        """The machine as the node sees it."""
+        cpus = self._machine.cpus_by_node()
+        return api.MachineResponse(
+            name=self._machine.name,
+            nodes=[
+                api.NumaNode(
+                    id=node.id,
+                    cpus=cpus[node.id],
+                    memory=node.memory,
+                    hugepages={
+                        hugepage_resource(one.size_kb): one.size_kb * 1024 * one.pages for one in node.hugepages
+                    },
+                    distances=node.distances,
+                )
+                for node in self._machine.nodes
+            ],
+        )
+
+
+def _answer(context: grpc.ServicerContext, call: Callable[[], T]) -> T:
+    try:
+        return call()
+    except UnknownPodError as error:
+        _abort(context, grpc.StatusCode.NOT_FOUND, str(error))
+    except UserError as error:
+        _abort(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
+
+
+def _abort(context: grpc.ServicerContext, code: grpc.StatusCode, text: str) -> NoReturn:
+    context.abort(code, text)
+    raise AssertionError  # abort has raised

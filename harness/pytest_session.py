@@ -1,0 +1,115 @@
+"""What the pytest plugin does once a scenario or a fixture of ours is used; all that takes long to import is here."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from numaproof.fake_sysfs import Machine, MachineError
+from numaproof.harness.errors import UserError
+from numaproof.harness.rig.served import ServedRig
+from numaproof.harness.rig.session import Bench, chosen_runtime
+from numaproof.harness.runtimes import CannotStartError
+from numaproof.harness.runtimes.scratch import remove_shared, shared_directory
+from numaproof.harness.runtimes.warm.trees import machine_of
+from numaproof.harness.scenario.instances import Instance, instances
+from numaproof.harness.scenario.model import Needs, PluginWords, Scenario
+from numaproof.harness.scenario.parse import parse_scenario
+from numaproof.harness.scenario.rig import RigFailedError
+from numaproof.harness.scenario.sizes import sizes_of
+from numaproof.harness.waiting import WaitTimeoutError
+from numaproof.pytest_plugin import ENDING, RUN
+
+_BENCH = pytest.StashKey[Bench]()
+# What is wrong with a scenario, with where it runs, or with what it runs: told in words, not with a traceback of ours.
+_TOLD = (UserError, MachineError, RigFailedError, CannotStartError, WaitTimeoutError)
+
+
+def instances_of(config: pytest.Config, path: Path) -> list[Instance]:
+    """Every instance of a scenario file, on the machines of the options if there are some."""
+    return list(instances(parse_scenario(path), tuple(config.option.numaproof_machine)))
+
+
+def bench_of(config: pytest.Config) -> Bench:
+    """The bench of this process, made when it is needed first."""
+    if _BENCH not in config.stash:
+        ending, name = config.stash[ENDING], config.stash[RUN]
+        runtime = chosen_runtime(config.option.numaproof_runtime)
+        worker = getattr(config, "workerinput", {}).get("workerid")
+        if worker is None:
+            ending.callback(remove_shared, name)
+        place = ending.enter_context(shared_directory(name))
+        config.stash[_BENCH] = ending.enter_context(Bench(runtime, place, worker or "main"))
+    return config.stash[_BENCH]
+
+
+def differences(config: pytest.Config, instance: Instance) -> list[str]:
+    """How an instance differs from what it expects, or why it could not run; skipped where it does not apply."""
+    try:
+        bench = bench_of(config)
+        if reason := bench.skip_reason(instance):
+            if config.option.numaproof_require == "all":
+                return [f"does not apply, and all are required: {reason}"]
+            pytest.skip(reason)
+        return bench.run(instance)
+    except _TOLD as error:
+        return [str(error)]
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """What the user can mend fails the test in words."""
+    try:
+        yield
+    except _TOLD as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+def run_file(config: pytest.Config, path: Path) -> None:
+    """Run every instance of a scenario file, and fail with what differs; if none applies, the test is skipped."""
+    reasons: list[str] = []
+    with told():
+        bench = bench_of(config)
+        listed = instances_of(config, path)
+        for instance in listed:
+            if reason := bench.skip_reason(instance):
+                reasons.append(reason)
+            elif found := bench.run(instance):
+                pytest.fail("\n- ".join([instance.id, *found]), pytrace=False)
+    if reasons and config.option.numaproof_require == "all":
+        pytest.fail(f"does not apply, and all are required: {reasons[0]}", pytrace=False)
+    if len(reasons) == len(listed):
+        pytest.skip(reasons[0])
+
+
+def machine_argument(request: pytest.FixtureRequest) -> str:
+    """What the mark `machine` says, else --numaproof-machine, else a machine of two sockets."""
+    mark = request.node.get_closest_marker("machine")
+    if mark and len(mark.args) != 1:
+        raise UserError(
+            f"{request.node.nodeid}: the mark `machine` names one machine: @pytest.mark.machine('dgx-a100')"
+        )
+    given = request.config.option.numaproof_machine
+    return str(mark.args[0]) if mark else str(given[0]) if given else "xeon-2s"
+
+
+def asked_machine(request: pytest.FixtureRequest) -> Machine:
+    """The machine of a test."""
+    with told():
+        return machine_of(machine_argument(request))
+
+
+@contextmanager
+def started_node(
+    request: pytest.FixtureRequest, plugins: tuple[PluginWords, ...], kubelet: dict[str, Any]
+) -> Iterator[ServedRig]:
+    """A node on the machine of a test; RigFailedError when it does not come up."""
+    words = Scenario(request.path, "", "", "", "", Needs(), {}, kubelet, plugins, ())
+    machine = asked_machine(request)
+    sizes = sizes_of(machine, kubelet.get("memoryManagerPolicy") == "Static")
+    with told():
+        bench = bench_of(request.config)
+    with bench.rig(Instance(words, machine_argument(request), {}), machine, sizes) as rig:
+        yield rig

@@ -1,0 +1,1 @@
+"""What real tools and started containers see."""

@@ -1,0 +1,131 @@
+"""A Docker engine for one command: the one that answers already, or a private one that ends with the command.
+
+    python -m numaproof.harness.runtimes.engine.engine COMMAND ARGUMENT...
+
+The private engine lives in namespaces of its own, so that its containers and mounts end with it, however it ends.
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from numaproof.harness.errors import UserError
+from numaproof.harness.runtimes.docker import engine_answers
+from numaproof.harness.runtimes.engine.cgroups import remove_abandoned_cgroups
+from numaproof.harness.runtimes.engine.contexts import engine_address
+from numaproof.harness.runtimes.local import NamespaceRuntime
+from numaproof.harness.runtimes.program import Bind, CannotStartError, Program
+from numaproof.harness.runtimes.scratch import remove_stale, run_directory
+from numaproof.harness.waiting import WaitTimeoutError, wait_until
+
+_START_SECONDS = 120
+_STOP_SECONDS = 60
+# Where an engine writes whatever it is told, and reads the settings of the host's own one: it gets others to see there.
+_FIXED_PLACES = ("/etc/docker", "/run/docker", "/run/containerd")
+
+
+@contextmanager
+def private_engine() -> Iterator[str]:
+    """Start an engine of our own and give its address; it uses no bridge and changes no firewall."""
+    remove_stale()
+    remove_abandoned_cgroups()
+    try:
+        with run_directory("engine", on_disk=True) as place:
+            address = f"unix://{place}/s"
+            command = (
+                "dockerd",
+                "--bridge=none",
+                "--iptables=false",
+                "--ip6tables=false",
+                "--ip-forward=false",
+                "--ip-masq=false",
+                # The kernel's one thing that outlives namespaces: named after our directory, and found by it.
+                "--exec-opt=native.cgroupdriver=cgroupfs",
+                f"--cgroup-parent=/{place.name}",
+                f"--host={address}",
+                f"--data-root={place}/data",
+                f"--exec-root={place}/exec",
+                f"--pidfile={place}/pid",
+            )
+            with _started(Program(command, binds=_own_places(place), environment={"TMPDIR": str(place)}), address):
+                yield address
+    finally:
+        remove_abandoned_cgroups()
+
+
+def _own_places(place: Path) -> tuple[Bind, ...]:
+    """Directories of its own for an engine, in the place of those that it knows by name."""
+    binds = tuple(Bind(place / target.replace("/", "-"), target) for target in _FIXED_PLACES)
+    for bind in binds:
+        bind.source.mkdir()
+    return binds
+
+
+@contextmanager
+def _started(program: Program, address: str) -> Iterator[None]:
+    """An engine that answers at an address, ended afterwards."""
+    try:
+        engine = NamespaceRuntime().start(program)
+    except CannotStartError as error:
+        raise UserError(f"a private Docker engine cannot be started: {error}") from error
+    with engine:
+        try:
+            wait_until(
+                lambda: engine_answers(address) or engine.poll() is not None,
+                timeout=_START_SECONDS,
+                what="the engine",
+            )
+        except WaitTimeoutError as error:
+            raise UserError(f"the private Docker engine does not answer: {error}") from error
+        if engine.poll() is not None:
+            raise UserError(f"the private Docker engine ended: {engine.output().strip().splitlines()[-1]}")
+        try:
+            yield
+        finally:
+            # Asked first, so that it stores and unmounts; if it does not end, its namespace does.
+            engine.terminate()
+            with contextlib.suppress(WaitTimeoutError):
+                engine.wait(_STOP_SECONDS)
+
+
+def main(arguments: list[str]) -> int:
+    """Run a command with an engine at hand, or without where none can be had; the answer is the command's exit code."""
+    if not arguments:
+        print(
+            "numaproof: no command is given: python -m numaproof.harness.runtimes.engine.engine COMMAND ARGUMENT...",
+            file=sys.stderr,
+        )
+        return 2
+    try:
+        if engine_answers():
+            return _ended(arguments, {"DOCKER_HOST": engine_address(os.environ)})
+        if os.geteuid() != 0 or shutil.which("dockerd") is None:
+            told = "no Docker engine answers, and only root, with docker.io, starts one: without docker"
+            print(f"numaproof: {told}", flush=True)
+            return _ended(arguments, {})
+        with private_engine() as address:
+            return _ended(arguments, {"DOCKER_HOST": address})
+    except UserError as error:
+        print(f"numaproof: {error}", file=sys.stderr)
+        return 2
+
+
+def _ended(arguments: list[str], environment: dict[str, str]) -> int:
+    """A command's exit code, 128 + n after signal n; a Ctrl-C reaches the command too, whose end is awaited."""
+    try:
+        command = subprocess.Popen(arguments, env={**os.environ, **environment})
+    except OSError as error:
+        raise UserError(f"{arguments[0]}: cannot be run ({error.strerror}); give a command that can") from error
+    while True:
+        with contextlib.suppress(KeyboardInterrupt):
+            code = command.wait()
+            return code if code >= 0 else 128 - code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

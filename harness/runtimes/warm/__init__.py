@@ -1,0 +1,1 @@
+"""Warm processes, which programs are forked from."""

@@ -1,0 +1,142 @@
+"""KubeletConfiguration: what a user has is taken as it is, what is wrong is said in one line."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from numaproof.harness.decision.config import NodeConfig, config_of, node_config, read_file
+from numaproof.harness.errors import UserError
+from tests.places import short_directory
+
+
+def test_a_real_file_is_read_whole() -> None:
+    text = """
+kind: KubeletConfiguration
+apiVersion: kubelet.config.k8s.io/v1beta1
+address: 127.0.0.1
+authentication: {anonymous: {enabled: false}}
+cgroupDriver: systemd
+clusterDNS: [10.96.0.10]
+topologyManagerPolicy: single-numa-node
+topologyManagerScope: pod
+topologyManagerPolicyOptions: {prefer-closest-numa-nodes: "true", max-allowable-numa-nodes: "16"}
+cpuManagerPolicy: static
+cpuManagerPolicyOptions: {full-pcpus-only: "true", distribute-cpus-across-numa: "false"}
+cpuManagerReconcilePeriod: 5s
+reservedSystemCPUs: 0-1,8
+memoryManagerPolicy: Static
+systemReserved: {memory: 512Mi}
+kubeReserved: {memory: 412Mi}
+evictionHard: {memory.available: 100Mi, nodefs.available: 10%}
+reservedMemory:
+  - {numaNode: 0, limits: {memory: 1Gi}}
+featureGates: {CPUManagerPolicyAlphaOptions: true, DynamicResourceAllocation: true}
+maxPods: 42
+"""
+    with short_directory() as place:
+        (place / "kubelet.yaml").write_text(text)
+        config = config_of(read_file(place / "kubelet.yaml"))
+    assert config.topology_policy == "single-numa-node"
+    assert config.topology_scope == "pod"
+    assert config.topology_options == {"prefer-closest-numa-nodes": "true", "max-allowable-numa-nodes": "16"}
+    assert config.cpu_policy == "static"
+    assert config.cpu_options == {"full-pcpus-only": True, "distribute-cpus-across-numa": False}
+    assert config.reserved_system_cpus == frozenset({0, 1, 8})
+    assert config.memory_policy == "Static"
+    assert config.reserved_memory == {0: {"memory": 1 << 30}}
+    assert config.system_reserved == {"memory": Fraction(512 << 20)}
+    assert config.eviction_hard["memory.available"] == "100Mi"
+    assert config.max_pods == 42
+    assert config.enabled("CPUManagerPolicyAlphaOptions")
+    assert config.enabled("TopologyManager")
+    assert config.notes == ("the feature gate DynamicResourceAllocation has no effect on this node",)
+
+
+def test_an_empty_configuration_is_the_kubelets_default() -> None:
+    assert node_config({}) == NodeConfig()
+    assert NodeConfig().eviction_hard == {"memory.available": "100Mi"}
+
+
+def test_a_manager_whose_gate_is_off_does_nothing() -> None:
+    given = {"cpuManagerPolicy": "static", "memoryManagerPolicy": "Static"}
+    config = node_config(given | {"featureGates": {"CPUManager": False, "MemoryManager": "false"}})
+    assert (config.cpu_policy, config.memory_policy) == ("none", "None")
+
+
+def test_eviction_thresholds_replace_the_defaults_unless_they_are_to_be_merged() -> None:
+    given: dict[str, Any] = {"evictionHard": {"nodefs.available": "10%"}}
+    assert "memory.available" not in node_config(given).eviction_hard
+    assert node_config(given | {"mergeDefaultEvictionSettings": True}).eviction_hard["memory.available"] == "100Mi"
+
+
+WRONG: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"topologyManagerPolicy": "tight"}, "kubelet: topologyManagerPolicy: unknown value 'tight'; choose one of none, "),
+    ({"topologyManagerPolicy": ["none"]}, "topologyManagerPolicy: unknown value"),
+    ({"topologyManagerScope": "node"}, "topologyManagerScope: unknown value 'node'; choose one of container, pod"),
+    ({"cpuManagerPolicy": "dynamic"}, "cpuManagerPolicy: unknown value"),
+    ({"memoryManagerPolicy": "static"}, "memoryManagerPolicy: unknown value 'static'; choose one of None, Static"),
+    ({"topologyManagerPolicie": "none"}, "topologyManagerPolicie: unknown key; did you mean topologyManagerPolicy?"),
+    ({"kind": "Pod"}, "is a Pod"),
+    ({"apiVersion": "v1"}, "give a KubeletConfiguration of kubelet.config.k8s.io/v1beta1"),
+    ({"topologyManagerPolicyOptions": {"closest": "true"}}, "closest: unknown option; choose prefer-closest"),
+    ({"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "7"}}, "'7' is too small or no number"),
+    ({"topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "maybe"}}, "'maybe' is neither true nor false"),
+    # Go reads True and TRUE, and no other mixture
+    ({"topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "tRUE"}}, "'tRUE' is neither true nor false"),
+    ({"cpuManagerPolicyOptions": {"full-pcpus-only": "tRUE"}}, "'tRUE' is neither true nor false"),
+    ({"topologyManagerPolicyOptions": "x"}, "'x' is no table"),
+    ({"cpuManagerPolicyOptions": {"full-cores": "true"}}, "full-cores: unknown option; choose of full-pcpus-only"),
+    ({"cpuManagerPolicyOptions": {"align-by-socket": "true"}}, "needs the feature gate CPUManagerPolicyAlphaOptions"),
+    (
+        {
+            "cpuManagerPolicyOptions": {"full-pcpus-only": "true", "distribute-cpus-across-cores": "true"},
+            "featureGates": {"CPUManagerPolicyAlphaOptions": True},
+        },
+        "can not be used at the same time",
+    ),
+    ({"reservedSystemCPUs": "0-"}, "kubelet: reservedSystemCPUs: "),
+    ({"reservedSystemCPUs": "-1"}, "kubelet: reservedSystemCPUs: "),
+    ({"systemReserved": {"cpu": "-1"}}, "systemReserved: cpu: -1 is negative"),
+    ({"systemReserved": {"cpu": "many"}}, 'systemReserved: cpu: "many" is no quantity'),
+    ({"kubeReserved": {"gpu": "1"}}, "kubeReserved: gpu: cannot be reserved"),
+    ({"reservedMemory": {"0": "1Gi"}}, "is no list"),
+    ({"reservedMemory": [{"numaNode": 0}]}, "reservedMemory[0]: "),
+    ({"reservedMemory": [{"numaNode": -1, "limits": {"memory": "1Gi"}}]}, "-1 is no NUMA node's id"),
+    ({"reservedMemory": [{"numaNode": 0, "limits": {"cpu": "1"}}]}, "only memory and hugepages-SIZE"),
+    ({"reservedMemory": [{"numaNode": 0, "limits": {"memory": "0"}}]}, "may not be zero"),
+    ({"reservedMemory": [{"numaNode": 0, "limits": {"memory": "1"}}] * 2}, "given twice for NUMA node 0"),
+    ({"evictionHard": {"memory.available": "lots"}}, "evictionHard: memory.available: "),
+    ({"evictionHard": {"memory.available": "101%"}}, "more than everything"),
+    (
+        {"featureGates": {"TopologyManger": True}},
+        "unrecognized feature gate TopologyManger; did you mean TopologyManager?",
+    ),
+    ({"featureGates": {"TopologyManager": "perhaps"}}, "'perhaps' is neither true nor false"),
+    ({"maxPods": "many"}, "is no count of pods"),
+    ({"maxPods": -1}, "is no count of pods"),
+)
+
+
+@pytest.mark.parametrize(("content", "text"), WRONG)
+def test_what_is_wrong_is_named(content: dict[str, Any], text: str) -> None:
+    with pytest.raises(UserError) as caught:
+        node_config(content)
+    assert text in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", [b"\xff\xfe\x00", b"a: [", b"- 1", b"", b"{{}}: 1", b"a: *b"])
+def test_a_file_that_is_no_configuration(text: bytes) -> None:
+    with short_directory() as place:
+        file = place / "k.yaml"
+        file.write_bytes(text)
+        with pytest.raises(UserError, match=r"k\.yaml: ") as caught:
+            config_of(read_file(file))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there() -> None:
+    with pytest.raises(UserError, match=r"/none/k\.yaml: cannot be read"):
+        read_file(Path("/none/k.yaml"))
