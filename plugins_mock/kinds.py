@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.vocabulary import is_gpu, is_nic
 from numaproof.plugins_mock.answers import Respond, plain_response
 from numaproof.plugins_mock.sysfs import PciFunction
 
@@ -66,13 +67,13 @@ KINDS: dict[str, Kind] = {
     "gpu": Kind(
         "GPUs wired by NVLink; prefers sets with many links",
         "nvidia.com/gpu",
-        lambda function: function.class_code[:6] in {"0x0300", "0x0302"},
+        lambda function: is_gpu(int(function.class_code, 16)),
         _gpu,
     ),
     "nic": Kind(
         "SR-IOV virtual functions of network cards",
         "intel.com/sriov_netdevice",
-        lambda function: function.is_vf and function.class_code[:6] in {"0x0200", "0x0207"},
+        lambda function: function.is_vf and is_nic(int(function.class_code, 16)),
         _sriov,
     ),
     "fpga": Kind(

@@ -15,6 +15,7 @@ from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
 from numaproof.harness.api import numaproof_v1_pb2_grpc as draft_grpc
 from numaproof.harness.api import pluginregistration_v1_pb2_grpc as registration_grpc
+from numaproof.harness.vocabulary import LONGEST_SOCKET_PATH
 from numaproof.plugins_mock.answers import Respond, plain_response
 from numaproof.plugins_mock.devices import Inventory, MockDevice
 from numaproof.plugins_mock.errors import PluginError
@@ -29,7 +30,6 @@ from numaproof.plugins_mock.service import (
     options,
 )
 
-_LONGEST_SOCKET_PATH = 107
 _REGISTER_SECONDS = 30
 _RETRY_SECONDS = 0.5
 _WIPED_TRIES = 5
@@ -63,7 +63,7 @@ class MockPlugin:
         name = endpoint or "".join(c if c.isalnum() or c in ".-" else "_" for c in resource) + ".sock"
         dot = "." if self._plan.look("Register", "dot") else ""
         self.socket = (registry or directory) / (dot + name)
-        if len(os.fsencode(self.socket)) + len(".new") > _LONGEST_SOCKET_PATH:
+        if len(os.fsencode(self.socket)) + len(".new") > LONGEST_SOCKET_PATH:
             raise PluginError(f"{self.socket}: longer than a unix socket's path may be; use a shorter directory")
         self._lock = threading.Lock()
         self._calls: list[Call] = []

@@ -13,10 +13,16 @@ PURE = ("harness/topology", "harness/providers", "harness/pods")
 # Folder -> the prefixes of our own modules that it may import.
 MAY_IMPORT = {
     "fake_sysfs": ("fake_sysfs",),
-    "plugins_mock": ("plugins_mock", "harness.api"),
-    "harness/topology": ("harness.topology", "harness.pods", "harness.errors"),
-    "harness/pods": ("harness.pods", "harness.errors"),
-    "harness/providers": ("harness.providers", "harness.topology", "harness.pods", "harness.errors"),
+    "plugins_mock": ("plugins_mock", "harness.api", "harness.vocabulary"),
+    "harness/topology": ("harness.topology", "harness.pods", "harness.errors", "harness.vocabulary"),
+    "harness/pods": ("harness.pods", "harness.errors", "harness.vocabulary"),
+    "harness/providers": (
+        "harness.providers",
+        "harness.topology",
+        "harness.pods",
+        "harness.errors",
+        "harness.vocabulary",
+    ),
     "harness": ("harness", "fake_sysfs", "plugins_mock", "pytest_plugin", "__version__"),
 }
 # What deciding must not touch: files, sockets, processes, clocks.

@@ -33,6 +33,7 @@ from numaproof.harness.conformance.surroundings import parse_bind, parse_device_
 from numaproof.harness.conformance.verdicts import ERROR, FAIL, PASS, WARN
 from numaproof.harness.errors import UserError
 from numaproof.harness.runtimes.scratch import remove_stale, run_directory
+from numaproof.harness.vocabulary import RUNTIMES
 
 CONFORMANT, NOT_CONFORMANT, NOT_STARTED = 0, 1, 3
 
@@ -44,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--image", help="the plugin is in this image (with docker)")
     where.add_argument("--dir", type=Path, help="the plugin runs already, and registers in this directory")
     where.add_argument("--socket", type=Path, help="the plugin runs already, and this is its socket")
-    where.add_argument("--runtime", choices=("auto", "namespace", "process", "docker"), help="where it runs (auto)")
+    where.add_argument("--runtime", choices=RUNTIMES, help="where it runs (auto)")
     where.add_argument("--machine", help="the machine that it sees: a preset, a file, ... (default: this host's own)")
     where.add_argument("--supervise", action="store_true", default=None, help="restart it when it exits")
     where.add_argument("--bind", action="append", metavar="SOURCE:TARGET[:ro]", help="show it a file or directory")

@@ -11,6 +11,7 @@ from numaproof import fake_sysfs
 from numaproof.harness.decision.config import Setting, config_of, read_file
 from numaproof.harness.errors import UserError
 from numaproof.harness.node.node import Node
+from numaproof.harness.vocabulary import SEMANTICS
 
 _SIGNALS = {signal.SIGTERM, signal.SIGINT}
 
@@ -36,9 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_argument("--eviction-hard", metavar="SIGNAL<V,...", help="such as memory.available<100Mi")
     flags.add_argument("--feature-gates", metavar="K=V,...", help="such as TopologyManager=true")
     flags.add_argument("--max-pods", type=int, metavar="N")
-    parser.add_argument(
-        "--semantics", choices=("current", "kep"), default="current", help="kubelet v1.36, or the KEP's"
-    )
+    parser.add_argument("--semantics", choices=SEMANTICS, default="current", help="kubelet v1.36, or the KEP's")
     parser.add_argument("--port", type=int, help="serve /metrics, /healthz, /pods on this loopback port too; 0: any")
     parser.add_argument(
         "--grace", type=float, default=300, metavar="SECONDS", help="wait so long for a plugin's return"

@@ -16,7 +16,7 @@ from numaproof.harness.runtimes.warm.trees import machine_of
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.selection import chosen, found, shipped_scenarios
 from numaproof.harness.scenario.sharing import ByMachine, shares
-from numaproof.pytest_plugin import RUNTIMES
+from numaproof.harness.vocabulary import RUNTIMES
 
 _RESULTS = ("junit.xml", "summary.json")
 _PICTURES = "machines"

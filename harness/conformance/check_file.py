@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from numaproof.harness.errors import UserError
+from numaproof.harness.vocabulary import RUNTIMES
 
 OPTIONS_FILE = "numaproof.yaml"
 _SECTION = "check"
@@ -33,7 +34,7 @@ _KINDS: dict[str, type] = {
     "start-timeout": float,
     "one-by-one": bool,
 }
-_CHOICES = {"runtime": ("auto", "namespace", "process", "docker"), "level": ("must", "should", "may")}
+_CHOICES = {"runtime": RUNTIMES, "level": ("must", "should", "may")}
 
 
 def add_file_options(args: argparse.Namespace) -> None:

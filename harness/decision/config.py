@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -16,14 +16,10 @@ from numaproof.harness.pods.quantity import parse_quantity, value
 from numaproof.harness.providers.cpu.options import parse_options
 from numaproof.harness.providers.memory.manager import PolicyName as MemoryPolicy
 from numaproof.harness.topology.go_bool import parse_bool
+from numaproof.harness.vocabulary import POLICIES, SCOPES, SMALLEST_NODE_LIMIT, Semantics
 
-Semantics = Literal["current", "kep"]
-
-TOPOLOGY_POLICIES = ("none", "best-effort", "restricted", "single-numa-node", "strict")  # strict: experimental
-SCOPES = ("container", "pod")
 CPU_POLICIES = ("none", "static")
 MEMORY_POLICIES = ("None", "Static")
-SMALLEST_NODE_LIMIT = 8  # the least that max-allowable-numa-nodes may be
 
 # CPU Manager option -> the feature gate that it needs; all of them need CPUManagerPolicyOptions.
 CPU_OPTIONS = {
@@ -118,7 +114,7 @@ def config_of(settings: Mapping[str, Setting], semantics: Semantics = "current")
     """The configuration that settings amount to; the first one that is wrong is a UserError."""
     gates, notes = _gates(settings.get("featureGates"))
     return NodeConfig(
-        topology_policy=_choice(settings.get("topologyManagerPolicy"), TOPOLOGY_POLICIES, "none"),
+        topology_policy=_choice(settings.get("topologyManagerPolicy"), POLICIES, "none"),
         topology_scope=_choice(settings.get("topologyManagerScope"), SCOPES, "container"),
         topology_options=_topology_options(settings.get("topologyManagerPolicyOptions"), gates),
         cpu_policy=_choice(settings.get("cpuManagerPolicy"), CPU_POLICIES, "none") if gates["CPUManager"] else "none",

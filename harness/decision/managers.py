@@ -13,8 +13,9 @@ from numaproof.harness.providers.memory.manager import PolicyName as MemoryPolic
 from numaproof.harness.topology.hints import TopologyHint
 from numaproof.harness.topology.manager import Manager
 from numaproof.harness.topology.numa import Distances, NumaInfo
-from numaproof.harness.topology.policies import Semantics, policy_options
+from numaproof.harness.topology.policies import policy_options
 from numaproof.harness.topology.verdict import Verdict
+from numaproof.harness.vocabulary import Semantics
 
 CpuRow = tuple[int, int, int, int, int]  # cpu, core, uncore cache, NUMA node, socket
 

@@ -16,19 +16,18 @@ from numaproof.harness.node.store import LoadedState, NodeState
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.providers.memory import Block, MachineState
 from numaproof.harness.topology.hints import TopologyHint
+from numaproof.harness.vocabulary import ContainerKey
 
 NO_NODE = -1  # where the kubelet files devices that have no NUMA node
-
-Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Rewind:
     """How the managers were before an attempt to admit a pod."""
 
-    cpus: Mapping[Key, frozenset[int]]
+    cpus: Mapping[ContainerKey, frozenset[int]]
     shared_pool: frozenset[int]
-    blocks: Mapping[Key, tuple[Block, ...]]
+    blocks: Mapping[ContainerKey, tuple[Block, ...]]
     memory: MachineState
 
 
@@ -114,9 +113,9 @@ def restore(managers: Managers, records: PodRecords, loaded: LoadedState) -> Non
         managers.cpu.restore(loaded.cpu.assignments, loaded.cpu.shared)
     if loaded.memory is not None:
         managers.memory.restore(loaded.memory.blocks, loaded.memory.machine)
-    cpus: dict[Key, frozenset[int]] = {}
-    blocks: dict[Key, tuple[Block, ...]] = {}
-    held: dict[Key, dict[str, frozenset[str]]] = {}
+    cpus: dict[ContainerKey, frozenset[int]] = {}
+    blocks: dict[ContainerKey, tuple[Block, ...]] = {}
+    held: dict[ContainerKey, dict[str, frozenset[str]]] = {}
     for saved in loaded.pods:
         record = PodRecord(saved.pod, saved.manifest, Phase.ADMITTED)
         given: dict[tuple[str, str], Given] = {}
@@ -141,7 +140,9 @@ def restore(managers: Managers, records: PodRecords, loaded: LoadedState) -> Non
     managers.devices.restore(held, loaded.devices.registered if loaded.devices else ())
 
 
-def _restore_memory(managers: Managers, blocks: Mapping[Key, tuple[Block, ...]], state: MachineState | None) -> None:
+def _restore_memory(
+    managers: Managers, blocks: Mapping[ContainerKey, tuple[Block, ...]], state: MachineState | None
+) -> None:
     """With the saved state of the nodes if it is of the same moment; else with one made of the blocks."""
     try:
         managers.memory.restore(blocks, state)

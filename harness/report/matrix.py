@@ -5,7 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-_COLUMNS = ("none", "best-effort", "restricted", "single-numa-node", "other")
+from numaproof.harness.vocabulary import POLICIES
+
+_COLUMNS = (*POLICIES, "other")
 OUTCOMES = ("passed", "failed", "skipped")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from numaproof.fake_sysfs import Machine
 from numaproof.harness.scenario.model import Needs, Scenario
 from numaproof.harness.scenario.sizes import RESERVED_MEMORY, Sizes
-from numaproof.harness.topology.policies import SMALLEST_NODE_LIMIT
+from numaproof.harness.vocabulary import SMALLEST_NODE_LIMIT, is_gpu
 
 # Where a scenario names no machines: one of each shape that decides differently.
 DEFAULT_MACHINES = ("xeon-2s",)
@@ -59,7 +59,7 @@ def reason_to_skip(needs: Needs, machine: Machine, sizes: Sizes) -> str | None:
     for size in needs.hugepages:
         if not sizes.names[f"numa.hugepages-{size}"]:
             return f"needs hugepages of {size} on every NUMA node with CPUs, {machine.name} has none on some"
-    gpus = sum(1 for device in machine.devices() if device.class_code >> 16 == 0x03)
+    gpus = sum(1 for device in machine.devices() if is_gpu(device.class_code))
     if gpus < needs.gpus:
         return f"needs {needs.gpus} GPUs in the PCI tree, {machine.name} has {gpus}"
     return None

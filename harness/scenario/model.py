@@ -8,9 +8,6 @@ from typing import Any
 # A size may be a plain quantity ("2", "500m", "1Gi") or relative to the machine ("half numa.memory"): see sizes.py.
 Size = str
 
-POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
-SCOPES = ("container", "pod")
-
 
 @dataclass(frozen=True, slots=True)
 class PluginWords:

@@ -10,8 +10,6 @@ from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.harness.errors import UserError
 from numaproof.harness.scenario.fields import Words
 from numaproof.harness.scenario.model import (
-    POLICIES,
-    SCOPES,
     ContainerWords,
     Expected,
     Needs,
@@ -21,6 +19,7 @@ from numaproof.harness.scenario.model import (
 )
 from numaproof.harness.scenario.samples import sample_name
 from numaproof.harness.scenario.strict_yaml import load
+from numaproof.harness.vocabulary import POLICIES, SCOPES
 
 ACTIONS = ("admit", "remove", "restart", "stop", "lose", "health", "offline", "look", "start")
 EXPECTATIONS = (

@@ -7,6 +7,7 @@ from numaproof.harness.errors import UserError
 from numaproof.harness.scenario.model import PluginWords
 from numaproof.harness.scenario.rig import FakeDevice, FakePlugin
 from numaproof.harness.scenario.sizes import Sizes
+from numaproof.harness.vocabulary import is_gpu, is_nic
 
 
 def fake_plugin(words: PluginWords, machine: Machine, sizes: Sizes, place: str) -> FakePlugin:
@@ -38,9 +39,9 @@ def fake_plugin(words: PluginWords, machine: Machine, sizes: Sizes, place: str) 
 
 
 def _gpus(machine: Machine) -> Iterator[PciDevice]:
-    yield from (device for device in machine.devices() if device.class_code >> 16 == 0x03)
+    yield from (device for device in machine.devices() if is_gpu(device.class_code))
 
 
 def _virtual_nics(machine: Machine) -> Iterator[PciDevice]:
     """The virtual functions of network cards: what the plugin of this kind offers."""
-    yield from (function for card in machine.devices() for function in card.vfs if card.class_code >> 16 == 0x02)
+    yield from (function for card in machine.devices() for function in card.vfs if is_nic(card.class_code))

@@ -6,11 +6,12 @@ from numaproof.harness.errors import UserError
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.topology.hints import Hints, TopologyHint
 from numaproof.harness.topology.numa import NumaInfo
-from numaproof.harness.topology.policies import SMALLEST_NODE_LIMIT, Decision, PolicyOptions, Semantics, find_policy
+from numaproof.harness.topology.policies import Decision, PolicyOptions, find_policy
 from numaproof.harness.topology.provider import AllocationError, HintProvider
 from numaproof.harness.topology.scopes import find_scope
 from numaproof.harness.topology.store import NO_AFFINITY, Store
 from numaproof.harness.topology.verdict import ADMITTED, NO_COMMON_AFFINITY, Verdict, unexpected
+from numaproof.harness.vocabulary import SMALLEST_NODE_LIMIT, Semantics
 
 
 class Manager(Store):

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from numaproof.harness.errors import UserError
 from numaproof.harness.topology.bitmask import NodeMask
@@ -10,11 +9,9 @@ from numaproof.harness.topology.go_bool import parse_bool
 from numaproof.harness.topology.hints import Hints, TopologyHint
 from numaproof.harness.topology.merge import filter_hints, merge, merge_as_proposed, merge_strictly, only_single_nodes
 from numaproof.harness.topology.numa import NumaInfo
+from numaproof.harness.vocabulary import SMALLEST_NODE_LIMIT, Semantics
 
-Semantics = Literal["current", "kep"]
 ProvidersHints = Sequence[Hints | None]
-
-SMALLEST_NODE_LIMIT = 8  # the kubelet's default for max-allowable-numa-nodes, and its least
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,17 @@
 
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.topology.hints import TopologyHint
+from numaproof.harness.vocabulary import ContainerKey
 
 NO_AFFINITY = TopologyHint(None, False)
-
-Key = tuple[str, str]  # pod uid, container name
 
 
 class Store:
     """Affinities by pod and container, and the ids under which the containers run."""
 
     def __init__(self) -> None:
-        self._affinities: dict[Key, TopologyHint] = {}
-        self._containers: dict[str, Key] = {}
+        self._affinities: dict[ContainerKey, TopologyHint] = {}
+        self._containers: dict[str, ContainerKey] = {}
 
     def get_affinity(self, pod_uid: str, container_name: str) -> TopologyHint:
         """The affinity stored for a container; without one, any node, not preferred."""

@@ -5,7 +5,8 @@ from typing import Any
 from numaproof.harness.topology.bitmask import ids_of, mask_of
 from numaproof.harness.topology.hints import Hints, TopologyHint
 from numaproof.harness.topology.numa import NumaInfo
-from numaproof.harness.topology.policies import PolicyOptions, Semantics, find_policy
+from numaproof.harness.topology.policies import PolicyOptions, find_policy
+from numaproof.harness.vocabulary import Semantics
 
 
 def replay(case: dict[str, Any], semantics: Semantics = "current") -> dict[str, Any]:

@@ -7,10 +7,10 @@ import pytest
 
 from numaproof.harness.runtimes.warm.trees import machine_of
 from numaproof.harness.scenario.instances import Instance, instances, kubelet_configuration
-from numaproof.harness.scenario.model import POLICIES, SCOPES
 from numaproof.harness.scenario.parse import parse_scenario
 from numaproof.harness.scenario.selection import shipped_scenarios
 from numaproof.harness.scenario.sizes import sizes_of
+from numaproof.harness.vocabulary import KUBELET_POLICIES, SCOPES
 
 FILES = sorted(shipped_scenarios().glob("*/*.yaml"))
 THEMES = {
@@ -56,7 +56,7 @@ def test_machines_of_every_shape_take_part(shipped: list[Instance]) -> None:
 
 def test_every_policy_meets_every_scope(shipped: list[Instance]) -> None:
     met = Counter((instance.values.get("policy"), instance.values.get("scope")) for instance in shipped)
-    assert all(met[pair] >= 10 for pair in product(POLICIES, SCOPES)), met
+    assert all(met[pair] >= 10 for pair in product(KUBELET_POLICIES, SCOPES)), met
 
 
 def test_every_machine_file_is_used(shipped: list[Instance]) -> None:

@@ -5,8 +5,8 @@ import re
 from numaproof.harness.conformance.exchange import Called, Ended, Exchange, Happened, Registered
 from numaproof.harness.conformance.outcome import Facts, Outcome, failed, passed, skipped, verdict_of
 from numaproof.harness.conformance.subject import KUBELET_DIRECTORY, KUBELET_REGISTRY
+from numaproof.harness.vocabulary import LONGEST_SOCKET_PATH
 
-LONGEST_SOCKET_PATH = 107
 _DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 

@@ -5,7 +5,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from numaproof.harness.node.plugins.sockets import LONGEST_PATH, fits
+from numaproof.harness.node.plugins.sockets import fits
+from numaproof.harness.vocabulary import LONGEST_SOCKET_PATH
 
 VERSION = "v1beta1"
 
@@ -61,7 +62,9 @@ def check_socket(path: Path, within: Path) -> None:
     if "\0" in str(path):
         raise RegistrationError(f"the endpoint {str(path)!r} is not a file name")
     if not fits(path):
-        raise RegistrationError(f"the endpoint {path} is longer than the {LONGEST_PATH} bytes of a unix socket's path")
+        raise RegistrationError(
+            f"the endpoint {path} is longer than the {LONGEST_SOCKET_PATH} bytes of a unix socket's path"
+        )
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(within)):
         raise RegistrationError(f"the endpoint {path} leads out of {within}")
 

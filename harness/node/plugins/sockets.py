@@ -9,9 +9,9 @@ from urllib.parse import quote
 import grpc
 
 from numaproof.harness.errors import UserError
+from numaproof.harness.vocabulary import LONGEST_SOCKET_PATH
 
 # What the kernel's sockaddr_un holds, without the closing NUL.
-LONGEST_PATH = 107
 
 
 def target(path: Path) -> str:
@@ -30,7 +30,7 @@ def private_directory(path: Path) -> None:
 
 def fits(path: Path) -> bool:
     """Whether a unix socket can have this path."""
-    return len(os.fsencode(path)) <= LONGEST_PATH
+    return len(os.fsencode(path)) <= LONGEST_SOCKET_PATH
 
 
 def wipe_sockets(directory: Path) -> None:
@@ -55,8 +55,8 @@ class ListeningSocket:
         self._path = path
         if not fits(path):
             raise UserError(
-                f"{path}: {len(os.fsencode(path))} bytes are too long for a unix socket, which holds {LONGEST_PATH};"
-                " use a directory with a shorter path"
+                f"{path}: {len(os.fsencode(path))} bytes are too long for a unix socket's path, which holds "
+                f"{LONGEST_SOCKET_PATH}; use a directory with a shorter path"
             )
         # A client that watches the directory would dial between bind and listen, and fail: hence the other name first.
         # It is no longer than any name that a socket of ours has.

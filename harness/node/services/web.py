@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from numaproof.harness.errors import UserError
-from numaproof.harness.node.plugins.sockets import LONGEST_PATH, fits
+from numaproof.harness.node.plugins.sockets import fits
+from numaproof.harness.vocabulary import LONGEST_SOCKET_PATH
 
 Page = Callable[[], tuple[str, str]]  # answers (content type, text)
 
@@ -88,7 +89,9 @@ class WebServer:
 
 def _unix_socket(path: Path) -> socket.socket:
     if not fits(path):
-        raise UserError(f"{path}: is longer than the {LONGEST_PATH} bytes of a unix socket's path; use a shorter root")
+        raise UserError(
+            f"{path}: is longer than the {LONGEST_SOCKET_PATH} bytes of a unix socket's path; use a shorter root"
+        )
     path.unlink(missing_ok=True)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listening.bind(str(path))

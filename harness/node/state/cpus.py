@@ -7,8 +7,7 @@ from pathlib import Path
 from numaproof.fake_sysfs.lists import format_cpulist, parse_cpulist
 from numaproof.harness.node.state import files
 from numaproof.harness.node.state.checksum import fnv1a, go_map, go_struct
-
-Key = tuple[str, str]  # a pod's uid and a container's name
+from numaproof.harness.vocabulary import ContainerKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +16,7 @@ class CpuState:
 
     policy: str
     shared: frozenset[int]
-    assignments: Mapping[Key, frozenset[int]]
+    assignments: Mapping[ContainerKey, frozenset[int]]
 
 
 def dump(state: CpuState) -> str:

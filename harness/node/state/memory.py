@@ -8,8 +8,7 @@ from typing import Any
 from numaproof.harness.node.state import files
 from numaproof.harness.node.state.checksum import fnv1a, go_int_map, go_list, go_map, go_struct
 from numaproof.harness.providers.memory.state import Block, MachineState, MemoryTable, NodeState
-
-Key = tuple[str, str]  # a pod's uid and a container's name
+from numaproof.harness.vocabulary import ContainerKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +17,7 @@ class MemoryState:
 
     policy: str
     machine: MachineState
-    blocks: Mapping[Key, tuple[Block, ...]]
+    blocks: Mapping[ContainerKey, tuple[Block, ...]]
 
 
 def dump(state: MemoryState) -> str:

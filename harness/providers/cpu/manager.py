@@ -8,12 +8,13 @@ from numaproof.harness.providers.cpu.hints import cpu_hints
 from numaproof.harness.providers.cpu.options import check_options, parse_options
 from numaproof.harness.providers.cpu.picking import pick
 from numaproof.harness.providers.cpu.requests import exclusive_cpus, exclusive_cpus_of_pod
-from numaproof.harness.providers.cpu.saved import Key, check_known, check_saved
+from numaproof.harness.providers.cpu.saved import check_known, check_saved
 from numaproof.harness.providers.cpu.sets import CpuSet, cpu_list, ids_of, set_of
 from numaproof.harness.providers.cpu.topology import CpuTopology, Level
 from numaproof.harness.topology.bitmask import NodeMask, is_set
 from numaproof.harness.topology.hints import Hints, TopologyHint
 from numaproof.harness.topology.provider import SMTAlignmentError
+from numaproof.harness.vocabulary import ContainerKey
 
 
 class CpuManager:
@@ -41,12 +42,12 @@ class CpuManager:
             check_options(self.options, topology, topology_policy)
             _check_reserved(reserved, topology)
         self._reserved = set_of(reserved) if self._static else 0
-        self._assigned: dict[Key, CpuSet] = {}
+        self._assigned: dict[ContainerKey, CpuSet] = {}
         self._shared = self._pool()
         self._reusable: dict[str, CpuSet] = {}
 
     @property
-    def assignments(self) -> Mapping[Key, frozenset[int]]:
+    def assignments(self) -> Mapping[ContainerKey, frozenset[int]]:
         """The exclusive CPUs of every container that has some."""
         return {key: ids_of(cpus) for key, cpus in self._assigned.items()}
 
@@ -62,7 +63,7 @@ class CpuManager:
 
     def restore(
         self,
-        assignments: Mapping[Key, Collection[int]],
+        assignments: Mapping[ContainerKey, Collection[int]],
         shared_pool: Collection[int] | None = None,
         *,
         reusable: Mapping[str, Collection[int]] | None = None,

@@ -5,13 +5,14 @@ from collections.abc import Collection, Mapping
 from numaproof.harness.errors import UserError
 from numaproof.harness.providers.cpu.sets import CpuSet, cpu_list
 from numaproof.harness.providers.cpu.topology import CpuTopology
-
-Key = tuple[str, str]  # pod uid, container name
+from numaproof.harness.vocabulary import ContainerKey
 
 _REMEDY = "drain the node and remove the CPU manager's state file"
 
 
-def check_known(topology: CpuTopology, assignments: Mapping[Key, Collection[int]], shared: Collection[int]) -> None:
+def check_known(
+    topology: CpuTopology, assignments: Mapping[ContainerKey, Collection[int]], shared: Collection[int]
+) -> None:
     """Raise UserError if a CPU is none of this machine."""
     for cpus in (shared, *assignments.values()):
         for cpu in cpus:
@@ -23,7 +24,7 @@ def check_known(topology: CpuTopology, assignments: Mapping[Key, Collection[int]
 
 
 def check_saved(
-    assigned: Mapping[Key, CpuSet], shared: CpuSet, pool: CpuSet, reserved: CpuSet, *, strict: bool
+    assigned: Mapping[ContainerKey, CpuSet], shared: CpuSet, pool: CpuSet, reserved: CpuSet, *, strict: bool
 ) -> None:
     """Raise UserError if assignments and shared pool are not the pool together, or reserved CPUs are misplaced."""
     if not shared:

@@ -16,8 +16,8 @@ from numaproof.harness.providers.devices.port import PreferredPort
 from numaproof.harness.topology.bitmask import NodeMask
 from numaproof.harness.topology.hints import ENUMERATED_NODES, HintFamily, Hints, TopologyHint
 from numaproof.harness.topology.provider import AllocationError
+from numaproof.harness.vocabulary import ContainerKey
 
-Key = tuple[str, str]  # pod uid, container name
 # Called once the devices are decided, before they are assigned; if it raises AllocationError, they are not.
 Allocated = Callable[[Pod, Container, str, frozenset[str]], None]
 
@@ -40,13 +40,13 @@ class DeviceManager:
         self._active = active
         self._allocated = allocated
         self._inventories: dict[str, Inventory] = {}
-        self._assignments: dict[Key, dict[str, frozenset[str]]] = {}
+        self._assignments: dict[ContainerKey, dict[str, frozenset[str]]] = {}
         # Devices of finished init containers, by resource; only the pod allocated last is remembered.
         self._reusable_by = ""
         self._reusable: dict[str, frozenset[str]] = {}
 
     @property
-    def assignments(self) -> Mapping[Key, Mapping[str, frozenset[str]]]:
+    def assignments(self) -> Mapping[ContainerKey, Mapping[str, frozenset[str]]]:
         """Who holds which devices, by resource; an init container's may be a later container's too."""
         return MappingProxyType(self._assignments)
 
@@ -60,7 +60,7 @@ class DeviceManager:
             self._inventories[resource] = replace(self._inventories[resource], healthy=None)
 
     def restore(
-        self, assignments: Mapping[Key, Mapping[str, frozenset[str]]], registered: Collection[str] = ()
+        self, assignments: Mapping[ContainerKey, Mapping[str, frozenset[str]]], registered: Collection[str] = ()
     ) -> None:
         """Take over saved assignments, and resources that were registered: without devices until they are listed."""
         self._assignments = {key: dict(held) for key, held in assignments.items()}

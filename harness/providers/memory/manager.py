@@ -13,7 +13,6 @@ from numaproof.harness.providers.memory.reuse import ReusableMemory, shrink_reus
 from numaproof.harness.providers.memory.state import (
     MEMORY,
     Block,
-    Key,
     MachineState,
     MemoryNode,
     empty_state,
@@ -25,6 +24,7 @@ from numaproof.harness.providers.memory.state import (
 from numaproof.harness.topology.bitmask import EMPTY, NodeMask, ids_of, mask_of
 from numaproof.harness.topology.hints import ENUMERATED_NODES, Hints, TopologyHint
 from numaproof.harness.topology.provider import AllocationError
+from numaproof.harness.vocabulary import ContainerKey
 
 PolicyName = Literal["None", "Static"]
 POLICIES: Final = ("None", "Static")
@@ -46,7 +46,7 @@ class MemoryManager:
         self._reserved = reserved
         self._active = active
         self._reusable = ReusableMemory()
-        self._blocks: dict[Key, tuple[Block, ...]] = {}
+        self._blocks: dict[ContainerKey, tuple[Block, ...]] = {}
         self._state = empty_state(self._nodes, reserved) if self._static else {}
         if len(self._nodes) > ENUMERATED_NODES and is_overdrawn(self._state):
             raise UserError(
@@ -55,7 +55,7 @@ class MemoryManager:
             )
 
     @property
-    def blocks(self) -> Mapping[Key, tuple[Block, ...]]:
+    def blocks(self) -> Mapping[ContainerKey, tuple[Block, ...]]:
         """Who holds what; blocks of finished init containers shrink as later containers take them over."""
         return MappingProxyType(self._blocks)
 
@@ -130,7 +130,7 @@ class MemoryManager:
         """Give back what a finished init container (by its own name) still holds, when the next container starts."""
         self._release(uid, container)
 
-    def restore(self, blocks: Mapping[Key, tuple[Block, ...]], state: MachineState | None = None) -> None:
+    def restore(self, blocks: Mapping[ContainerKey, tuple[Block, ...]], state: MachineState | None = None) -> None:
         """Take over saved assignments, with the saved state or with one rebuilt from them; UserError if they clash."""
         if not self._static:
             return
@@ -189,7 +189,7 @@ class MemoryManager:
 
     def _shrunk_init_blocks(
         self, pod: Pod, container: Container, taken: tuple[Block, ...]
-    ) -> Mapping[Key, tuple[Block, ...]]:
+    ) -> Mapping[ContainerKey, tuple[Block, ...]]:
         before = {}
         for init in pod.init_containers:
             if init.name == container.name:

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 
 from numaproof.harness.pods.pod import Container, Pod
-from numaproof.harness.providers.memory.state import Block, Key
+from numaproof.harness.providers.memory.state import Block
 from numaproof.harness.topology.bitmask import NodeMask, mask_of
+from numaproof.harness.vocabulary import ContainerKey
 
 
 class ReusableMemory:
@@ -40,8 +41,8 @@ def is_plain_init(pod: Pod, container: Container) -> bool:
 
 
 def shrink_reused(
-    init_blocks: Mapping[Key, tuple[Block, ...]], taken: Iterable[Block]
-) -> Mapping[Key, tuple[Block, ...]]:
+    init_blocks: Mapping[ContainerKey, tuple[Block, ...]], taken: Iterable[Block]
+) -> Mapping[ContainerKey, tuple[Block, ...]]:
     """The init containers' blocks less what was taken over, so that a pod's blocks sum up to what it really holds."""
     shrunk = {key: list(blocks) for key, blocks in init_blocks.items()}
     for block in taken:

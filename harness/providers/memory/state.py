@@ -6,8 +6,6 @@ from dataclasses import dataclass, field, replace
 MEMORY = "memory"
 WORD = 2**64
 
-Key = tuple[str, str]  # pod uid, container name
-
 
 @dataclass(frozen=True, slots=True)
 class MemoryNode:

@@ -89,7 +89,10 @@ def test_a_directory_that_cannot_be_used_is_a_clear_error() -> None:
             hub_at(root / "file" / "dp"),
         ):
             pass
-        with pytest.raises(UserError, match="too long for a unix socket, which holds 107"), hub_at(root / ("x" * 100)):
+        with (
+            pytest.raises(UserError, match="too long for a unix socket's path, which holds 107"),
+            hub_at(root / ("x" * 100)),
+        ):
             pass
 
 

@@ -1,0 +1,31 @@
+"""Words, limits and classes that several parts share, each said once."""
+
+from typing import Literal, get_args
+
+Semantics = Literal["current", "kep"]
+SEMANTICS: tuple[Semantics, ...] = get_args(Semantics)
+
+KUBELET_POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
+POLICIES = (*KUBELET_POLICIES, "strict")  # strict: experimental, from the feedback on the proposal
+SCOPES = ("container", "pod")
+SMALLEST_NODE_LIMIT = 8  # the kubelet's default for max-allowable-numa-nodes, and its least
+
+# auto: docker where an engine answers, else namespaces where they work, else plain processes.
+RUNTIMES = ("auto", "docker", "namespace", "process")
+
+ContainerKey = tuple[str, str]  # a pod's uid, a container's name
+
+LONGEST_SOCKET_PATH = 107  # bytes of a unix socket's path: sun_path holds 108, the last of which is 0
+
+
+def is_gpu(class_code: int) -> bool:
+    """Whether a PCI function of this class (24 bits) is a GPU: VGA, 3D, or a display controller of another kind.
+
+    The last, 0x0380, is what AMD's Instinct cards are.
+    """
+    return class_code >> 8 in {0x0300, 0x0302, 0x0380}
+
+
+def is_nic(class_code: int) -> bool:
+    """Whether a PCI function of this class (24 bits) is a network card: Ethernet, InfiniBand."""
+    return class_code >> 8 in {0x0200, 0x0207}
