@@ -4,14 +4,29 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from numaproof.fake_sysfs.describe import without_cpus
 from numaproof.fake_sysfs.describe_pci import mac_of
 from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.lists import format_cpulist
-from numaproof.fake_sysfs.machine import Hugepages, Machine, NetInterface, PciDevice
+from numaproof.fake_sysfs.machine import Cpu, CpuKind, Hugepages, Machine, NetInterface, PciDevice
 from numaproof.fake_sysfs.pci import following_address
 
-__all__ = ["with_cpus", "with_hugepages", "with_vfs", "without_cpus"]
+
+def without_cpus(machine: Machine, ids: tuple[int, ...]) -> Machine:
+    """The machine with these CPUs switched off: they leave caches and kinds, and keep their node."""
+    if not ids:
+        return machine
+    strange = set(ids) - set(machine.cpu_ids)
+    if strange:
+        raise MachineError(f"machine {machine.name}: offline: cpu {min(strange)}: is not one of its online CPUs")
+    off = set(ids)
+    caches = (replace(cache, cpus=tuple(cpu for cpu in cache.cpus if cpu not in off)) for cache in machine.caches)
+    kinds = (CpuKind(kind.name, tuple(cpu for cpu in kind.cpus if cpu not in off), kind.mhz) for kind in machine.kinds)
+    return replace(
+        machine,
+        cpus=tuple(Cpu.offline(cpu.id, cpu.node) if cpu.id in off else cpu for cpu in machine.cpus),
+        caches=tuple(cache for cache in caches if cache.cpus),
+        kinds=tuple(kind for kind in kinds if kind.cpus),
+    )
 
 
 def with_cpus(machine: Machine, ids: Iterable[int], like: Machine) -> Machine:

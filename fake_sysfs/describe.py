@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from numaproof.fake_sysfs.alter import without_cpus
 from numaproof.fake_sysfs.describe_cpus import GROUP_KEYS, Group, Layout, lay_out, read_group
 from numaproof.fake_sysfs.describe_pci import read_links, read_pci
 from numaproof.fake_sysfs.errors import MachineError
@@ -12,8 +13,6 @@ from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.fake_sysfs.machine import (
     X86_HUGEPAGE_SIZES,
     Access,
-    Cpu,
-    CpuKind,
     Hugepages,
     Machine,
     NumaNode,
@@ -240,21 +239,3 @@ def _notes(section: Section) -> tuple[str, ...]:
     notes += [f"{name}: {parsed(item, place, str)}" for place, name, item in section.pairs("figures")]
     notes += [f"source: {parsed(item, place, str)}" for place, item in section.items("sources")]
     return tuple(notes)
-
-
-def without_cpus(machine: Machine, ids: tuple[int, ...]) -> Machine:
-    """The machine with these CPUs switched off: they leave caches and kinds, and keep their node."""
-    if not ids:
-        return machine
-    strange = set(ids) - set(machine.cpu_ids)
-    if strange:
-        raise MachineError(f"machine {machine.name}: offline: cpu {min(strange)}: is not one of its online CPUs")
-    off = set(ids)
-    caches = (replace(cache, cpus=tuple(cpu for cpu in cache.cpus if cpu not in off)) for cache in machine.caches)
-    kinds = (CpuKind(kind.name, tuple(cpu for cpu in kind.cpus if cpu not in off), kind.mhz) for kind in machine.kinds)
-    return replace(
-        machine,
-        cpus=tuple(Cpu.offline(cpu.id, cpu.node) if cpu.id in off else cpu for cpu in machine.cpus),
-        caches=tuple(cache for cache in caches if cache.cpus),
-        kinds=tuple(kind for kind in kinds if kind.cpus),
-    )

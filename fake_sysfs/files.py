@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 
 from numaproof.fake_sysfs.content import FileContent, Gathering
-from numaproof.fake_sysfs.files_cpu import gather_cpus
-from numaproof.fake_sysfs.files_node import gather_nodes
+from numaproof.fake_sysfs.files_cpus import gather_cpus
+from numaproof.fake_sysfs.files_nodes import gather_nodes
 from numaproof.fake_sysfs.files_pci import gather_pci
 from numaproof.fake_sysfs.machine import Machine
 from numaproof.fake_sysfs.procfs import cpuinfo, meminfo

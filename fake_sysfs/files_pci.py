@@ -4,7 +4,7 @@ import struct
 from collections.abc import Iterator, Mapping
 
 from numaproof.fake_sysfs.content import Gathering
-from numaproof.fake_sysfs.files_cpu import mask_width
+from numaproof.fake_sysfs.files_cpus import mask_width
 from numaproof.fake_sysfs.lists import format_cpulist, format_mask
 from numaproof.fake_sysfs.machine import Machine, NetInterface, PciDevice
 

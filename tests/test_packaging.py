@@ -51,8 +51,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     python = place / "venv/bin/python"
     pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check", "--no-input"]
     subprocess.run([*pip, "install", "--quiet", "--no-index", "--no-deps", wheel], check=True)
-    # Our dependencies are those of the environment that runs this; ours alone comes from the wheel: a folder that a .pth
-    # file names is searched, but .pth files in it, as that of an editable install, are not read.
+    # What we depend on is taken from the environment that runs this, numaproof only from the wheel: a folder that a .pth
+    # file names is searched, but the .pth files in it, such as that of an editable install, are not read.
     [packages] = (place / "venv/lib").glob("python3*/site-packages")
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return Installed(python, wheel, sdist)

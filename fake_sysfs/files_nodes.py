@@ -1,7 +1,7 @@
 """The files of NUMA nodes and of huge pages: `/sys/devices/system/node` and `/sys/kernel/mm/hugepages`."""
 
 from numaproof.fake_sysfs.content import Gathering, Link
-from numaproof.fake_sysfs.files_cpu import mask_width
+from numaproof.fake_sysfs.files_cpus import mask_width
 from numaproof.fake_sysfs.lists import format_cpulist, format_mask
 from numaproof.fake_sysfs.machine import Machine, NumaNode
 
