@@ -7,6 +7,10 @@ from typing import Any
 
 import yaml
 
+from numaproof.harness.conformance.happenings import Method, Session, Topic
+
+_TOPICS = frozenset(Topic)
+
 
 class Level(StrEnum):
     """How much a requirement weighs."""
@@ -14,15 +18,6 @@ class Level(StrEnum):
     MUST = "must"  # a violation fails the run
     SHOULD = "should"  # a violation warns; it fails the run when the user is strict
     MAY = "may"  # a violation is told
-
-
-class Session(StrEnum):
-    """A part of the run, with a subject and a kubelet of its own."""
-
-    CALLS = "calls"  # every call, valid and invalid; the cancelled stream last
-    RESTART = "restart"  # the kubelet restarts; health changes; registrations overlap
-    EARLY = "early"  # the subject starts before the kubelet; it ends by SIGTERM
-    REFUSED = "refused"  # the first registration is refused; the subject is killed and starts over its own socket
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +31,7 @@ class Check:
     why: str
     remedy: str
     sessions: tuple[Session, ...]  # where it is observed
-    about: tuple[str, ...]  # the calls and happenings that it is judged by
+    about: tuple[Method | Topic, ...]  # the calls and happenings that it is judged by
     feature: str = ""  # what a plugin must offer to be judged; empty: every plugin
     since: str = "v1.10"  # the kubelet from which on it holds
 
@@ -55,7 +50,7 @@ def _read(place: Path) -> tuple[Check, ...]:
                 "id": f"dp/{area}/{number}",
                 "level": Level(row["level"]),
                 "sessions": tuple(Session(word) for word in row["sessions"]),
-                "about": tuple(row["about"]),
+                "about": tuple(Topic(word) if word in _TOPICS else Method(word) for word in row["about"]),
             }
         )
         for area, rows in areas.items()

@@ -19,6 +19,7 @@ from numaproof.harness.api import pluginregistration_v1_pb2 as watched
 from numaproof.harness.api import pluginregistration_v1_pb2_grpc as watched_grpc
 from numaproof.harness.conformance.connection import Connection, channel_to, recorded_call
 from numaproof.harness.conformance.exchange import Happened, Recorder, Registered
+from numaproof.harness.conformance.happenings import Happening, Method, Probe, Session
 from numaproof.harness.errors import UserError
 
 DIAL_SECONDS = 10  # the kubelet's
@@ -38,7 +39,7 @@ class FakeKubelet:
     def __init__(
         self,
         recorder: Recorder,
-        session: str,
+        session: Session,
         directory: Path,
         registry: Path,
         *,
@@ -111,7 +112,7 @@ class FakeKubelet:
         """The session is over: streams may end, and no new one is opened."""
         with self._lock:
             self._generation += 1
-        self._tell("connections end")
+        self._tell(Happening.CONNECTIONS_END)
         self.expect_ends()
 
     def retire(self) -> None:
@@ -139,7 +140,7 @@ class FakeKubelet:
         early.rename(early.with_name("kubelet.sock"))
         if not self._watcher.is_alive():
             self._watcher.start()
-        self._tell("kubelet started")
+        self._tell(Happening.KUBELET_STARTED)
 
     def restart(self) -> None:
         """As a kubelet restarts: its connections end, a little later all sockets are wiped, and it listens at once."""
@@ -148,7 +149,7 @@ class FakeKubelet:
         self._drop_connections()
         self._stopping.wait(_RESTART_PAUSE_SECONDS)
         wipe_sockets(self._directory)
-        self._tell("kubelet restarts")
+        self._tell(Happening.KUBELET_RESTARTS)
         self.start()
         with self._lock:
             self._known.clear()
@@ -156,7 +157,7 @@ class FakeKubelet:
     def replace(self) -> None:
         """A new kubelet.sock while the old streams are open: whoever registers now overlaps, or ends them first."""
         self.expect_ends()
-        self._tell("kubelet.sock replaced")
+        self._tell(Happening.KUBELET_SOCKET_REPLACED)
         self.start()
 
     def _end_servers(self) -> None:
@@ -169,7 +170,7 @@ class FakeKubelet:
         for connection in dropped:
             connection.close()
 
-    def _tell(self, what: str, details: str = "") -> None:
+    def _tell(self, what: Happening, details: str = "") -> None:
         self._recorder.add(Happened(self._session, self._recorder.now(), what, details))
 
     def adopt_socket(self, socket: Path) -> None:
@@ -178,7 +179,7 @@ class FakeKubelet:
         if error := connection.dial(self._seconds):
             connection.close()
             raise UserError(f"{socket}: {error}; is the plugin running?")
-        connection.call("GetDevicePluginOptions", api.Empty(), "register")
+        connection.call(Method.OPTIONS, api.Empty(), Probe.REGISTER)
         self._adopt(connection, self._generation)
 
     # Registration by Register
@@ -224,7 +225,7 @@ class FakeKubelet:
         while error and self._is_current(generation) and time.monotonic() < end:
             error = connection.dial(_DIAL_SLICE_SECONDS)
         if not error:
-            connection.call("GetDevicePluginOptions", api.Empty(), "register")
+            connection.call(Method.OPTIONS, api.Empty(), Probe.REGISTER)
         elif not self._is_current(generation):
             connection.close()
             return None
@@ -254,7 +255,7 @@ class FakeKubelet:
                 request.version,
                 request.endpoint,
                 request.options,
-                "Register",
+                Method.REGISTER,
                 accepted,
                 dial_error,
                 overlaps,
@@ -274,7 +275,7 @@ class FakeKubelet:
         with self._lock:
             is_late = generation != self._generation
             if not is_late:
-                connection.watch("registered")
+                connection.watch(Probe.REGISTERED)
                 old = self._connections.get(connection.resource)
                 self._connections[connection.resource] = connection
                 self._accepted += 1
@@ -301,13 +302,13 @@ class FakeKubelet:
 
     def _found(self, name: str) -> bool:
         """Register the plugin behind a socket of the registry; whether that is settled."""
-        self._tell("registry socket", name)
+        self._tell(Happening.REGISTRY_SOCKET, name)
         with channel_to(f"/proc/self/fd/{self._registry_fd}/{name}") as channel:
             stub = watched_grpc.RegistrationStub(channel)
-            info = self._ask(stub.GetInfo, "GetInfo", watched.InfoRequest(), "found", _INFO_SECONDS)
+            info = self._ask(stub.GetInfo, Method.GET_INFO, watched.InfoRequest(), Probe.FOUND, _INFO_SECONDS)
             if info is None:
                 # Too slow for a kubelet; the rest is to be judged all the same.
-                info = self._ask(stub.GetInfo, "GetInfo", watched.InfoRequest(), "patient", self._seconds)
+                info = self._ask(stub.GetInfo, Method.GET_INFO, watched.InfoRequest(), Probe.PATIENT, self._seconds)
             if not isinstance(info, watched.PluginInfo):
                 return False
             refuse, generation = self._arrival(info.name)
@@ -324,16 +325,16 @@ class FakeKubelet:
                     ",".join(info.supported_versions),
                     info.endpoint or name,
                     None,
-                    "GetInfo",
+                    Method.GET_INFO,
                     not refuse,
                     error,
                     overlaps,
                 )
             )
             answer = watched.RegistrationStatus(plugin_registered=not refuse, error="refused" if refuse else "")
-            probe = "refuse" if refuse else "accept"
+            probe = Probe.REFUSE if refuse else Probe.ACCEPT
             notify = stub.NotifyRegistrationStatus
-            self._ask(notify, "NotifyRegistrationStatus", answer, probe, _NOTIFY_SECONDS)
+            self._ask(notify, Method.NOTIFY, answer, probe, _NOTIFY_SECONDS)
         if refuse or error:
             connection.close()
             return False
@@ -341,7 +342,7 @@ class FakeKubelet:
         return True
 
     def _ask(
-        self, method: Callable[..., Message], name: str, request: Message, probe: str, seconds: float
+        self, method: Callable[..., Message], name: Method, request: Message, probe: Probe, seconds: float
     ) -> Message | None:
         return recorded_call(self._recorder, self._session, "", probe, method, name, request, seconds)
 

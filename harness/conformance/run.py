@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from numaproof.harness.conformance.catalogue import CATALOGUE, Check, Session
-from numaproof.harness.conformance.exchange import Exchange, Happened, Recorder, Registered
+from numaproof.harness.conformance.catalogue import CATALOGUE, Check
+from numaproof.harness.conformance.exchange import Exchange, Recorder, Registered
+from numaproof.harness.conformance.happenings import Happening, Session
 from numaproof.harness.conformance.outcome import Facts
 from numaproof.harness.conformance.sessions.calls import run_calls
 from numaproof.harness.conformance.sessions.restart import run_restart
@@ -101,7 +102,7 @@ def check_socket(socket: Path, settings: Settings) -> Report:
     reason = "the suite was given a socket: it neither starts the subject nor plays its kubelet"
     absent: dict[str, str] = {Session.RESTART: reason, Session.EARLY: reason, Session.REFUSED: reason}
     with run_directory("check") as root:
-        place = make_place(root / "calls")
+        place = make_place(root / Session.CALLS)
         return _run(None, {Session.CALLS: place}, replace(settings, side_by_side=False), absent, socket)
 
 
@@ -192,9 +193,9 @@ def _play(
 
 
 def _last_words(exchange: Exchange) -> str:
-    ends = [event for event in exchange.of(Happened) if event.what == "subject exited"]
+    ends = exchange.happenings(Happening.SUBJECT_EXITED)
     if ends:
         return f"it exited with the code {ends[0].value}; its last output:\n{ends[0].details or '(none)'}"
-    silent = [event for event in exchange.of(Happened) if event.what == "not registered"]
+    silent = exchange.happenings(Happening.NOT_REGISTERED)
     words = silent[0].details if silent else ""
     return f"it did not register; its last output:\n{words or '(none)'}"

@@ -11,6 +11,7 @@ from pathlib import Path
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.conformance.connection import Connection
 from numaproof.harness.conformance.exchange import Happened, Recorder
+from numaproof.harness.conformance.happenings import Happening, Session
 from numaproof.harness.conformance.kubelet import FakeKubelet
 from numaproof.harness.conformance.subject import Life, Place, Subject
 
@@ -41,7 +42,7 @@ class Flips:
 class Stage:
     """What a session plays on."""
 
-    name: str
+    name: Session
     recorder: Recorder
     kubelet: FakeKubelet
     life: Life
@@ -54,7 +55,7 @@ class Stage:
     _exits: int = 0  # ends of the subject that are dealt with
     _silent: set[int] = field(default_factory=set)  # streams that were waited for in vain
 
-    def tell(self, what: str, details: str = "", value: int = 0) -> None:
+    def tell(self, what: Happening, details: str = "", value: int = 0) -> None:
         """Record what the suite did or saw."""
         self.recorder.add(Happened(self.name, self.recorder.now(), what, details, value))
 
@@ -101,7 +102,7 @@ class Stage:
             return alive
         self._exits = self.life.exits
         if not alive:
-            self.tell("subject revived", "started again for the rest of the checks")
+            self.tell(Happening.SUBJECT_REVIVED, "started again for the rest of the checks")
             self.launch()
         return self.wait(self.connected, self.pace.start) and self.registered()
 
@@ -113,7 +114,7 @@ class Stage:
 
 @contextmanager
 def stage(
-    name: str,
+    name: Session,
     recorder: Recorder,
     subject: Subject | None,
     place: Place,

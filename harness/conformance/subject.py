@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from numaproof.harness.conformance.exchange import Happened, Recorder
+from numaproof.harness.conformance.happenings import Happening, Session
 from numaproof.harness.runtimes.program import Bind, CannotStartError, DeviceNode, Finished, Program, Running, Runtime
 
 KUBELET_DIRECTORY = "/var/lib/kubelet/device-plugins"
@@ -86,7 +87,7 @@ class Life:
     """The subject within one session: started, watched, restarted when it is to be, and always ended."""
 
     def __init__(
-        self, subject: Subject | None, place: Place, recorder: Recorder, session: str, supervise: bool
+        self, subject: Subject | None, place: Place, recorder: Recorder, session: Session, supervise: bool
     ) -> None:
         self._subject = subject  # None: somebody else runs it
         self._place = place
@@ -108,20 +109,20 @@ class Life:
         """Start the subject; one that cannot be started has exited at once."""
         assert self._subject is not None
         self._restart_at = None
-        self._tell("subject started")
+        self._tell(Happening.SUBJECT_STARTED)
         try:
             self._running = self._subject.start(self._place)
         except CannotStartError as error:
             self._last_output = str(error)
             self.exits += 1
-            self._tell("subject exited", str(error), 125)
+            self._tell(Happening.SUBJECT_EXITED, str(error), 125)
 
     def alive(self) -> bool:
         """Whether it runs, or is going to again; notes its end, and restarts it if that is what the user wants."""
         if not self.is_ours:
             return True
         if self._running is not None and (code := self._running.poll()) is not None:
-            self._tell("subject exited", _tail(self._running.output()), code)
+            self._tell(Happening.SUBJECT_EXITED, _tail(self._running.output()), code)
             self.exits += 1
             self._bury()
             if self._supervise and self._restarts < _MOST_RESTARTS:
@@ -129,7 +130,7 @@ class Life:
                 self._restart_at = time.monotonic() + min(0.1 * 2**self._restarts, _LONGEST_PAUSE_SECONDS)
                 self._restarts += 1
         if self._restart_at is not None and time.monotonic() >= self._restart_at:
-            self._tell("subject restarted", "the suite restarts it, as a DaemonSet would")
+            self._tell(Happening.SUBJECT_RESTARTED, "the suite restarts it, as a DaemonSet would")
             self.launch()
         return self._running is not None or self._restart_at is not None
 
@@ -184,7 +185,7 @@ class Life:
         self._last_output = _tail(running.output())
         running.__exit__(None, None, None)
 
-    def _tell(self, what: str, details: str = "", value: int = 0) -> None:
+    def _tell(self, what: Happening, details: str = "", value: int = 0) -> None:
         self._recorder.add(Happened(self._session, self._recorder.now(), what, details, value))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from numaproof.harness.conformance.catalogue import BY_ID, Check, Level
 from numaproof.harness.conformance.checks import allocate, listing, register
 from numaproof.harness.conformance.exchange import Called, Exchange, Registered
+from numaproof.harness.conformance.happenings import Happening, Method
 from numaproof.harness.conformance.outcome import Facts, Outcome
 
 PASS, FAIL, WARN, SKIP, ERROR = "pass", "fail", "warn", "skip", "error"
@@ -103,11 +104,11 @@ def _not_judged(check: Check, exchange: Exchange, conditions: Conditions) -> str
         return conditions.absent[check.sessions[0]]
     if check.feature and (reason := _lacks(check.feature, exchange, conditions)):
         return reason
-    silent = [exchange.happened("not registered", session) for session in there]
+    silent = [exchange.happened(Happening.NOT_REGISTERED, session) for session in there]
     if all(silent):
         last = silent[0].details if silent[0] else ""
         return f"the subject did not register in this session; its last words: {last or 'none'}"
-    if check.area == "register" and not exchange.of(Registered) and not exchange.happened("SIGTERM"):
+    if check.area == "register" and not exchange.of(Registered) and not exchange.happened(Happening.SIGTERM):
         return "no registration was seen: the suite was given a socket"
     return ""
 
@@ -116,12 +117,14 @@ def _lacks(feature: str, exchange: Exchange, conditions: Conditions) -> str:
     if feature == "health":
         return "" if conditions.health else "no way to change a device's health was given (--unhealthy, --healthy)"
     if feature == "watcher":
-        seen = any(event.via == "GetInfo" for event in exchange.of(Registered)) or bool(exchange.calls("GetInfo"))
+        seen = any(event.via == Method.GET_INFO for event in exchange.of(Registered)) or bool(
+            exchange.calls(Method.GET_INFO)
+        )
         return "" if seen else "it registers by itself, not by plugins_registry"
     if conditions.features is not None:
         return "" if feature in conditions.features else f"left out by --features ({feature} is not among them)"
     flag = {"preferred": "get_preferred_allocation_available", "prestart": "pre_start_required"}[feature]
-    answers = [call.response for call in exchange.calls("GetDevicePluginOptions") if isinstance(call, Called)]
+    answers = [call.response for call in exchange.calls(Method.OPTIONS) if isinstance(call, Called)]
     if any(getattr(answer, flag, False) for answer in answers):
         return ""
     return f"its options do not offer it ({flag} is false)"

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.conformance.exchange import Called, Exchange, Happened
+from numaproof.harness.conformance.happenings import Happening, Method, Probe, Session
 from numaproof.harness.conformance.outcome import Facts, Outcome, skipped, verdict_of
 
 FAST_SECONDS = 1.0
-_VALID = ("single", "ordered", "all", "batch", "mixed sizes")
+_VALID = (Probe.SINGLE, Probe.ORDERED, Probe.ALL, Probe.BATCH, Probe.MIXED_SIZES)
 _NO_DEVICE = "it lists no healthy device"
 _CDI_NAME = re.compile(
     r"[A-Za-z]([A-Za-z0-9_.-]*[A-Za-z0-9])?/[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?=[A-Za-z0-9]([A-Za-z0-9_.:-]*[A-Za-z0-9])?"
@@ -35,9 +36,9 @@ def _items(response: api.ContainerAllocateResponse) -> Counter[Item]:
 
 
 def _answered(
-    exchange: Exchange, *probes: str
+    exchange: Exchange, *probes: Probe
 ) -> Iterator[tuple[Called, list[list[str]], list[api.ContainerAllocateResponse]]]:
-    for call in exchange.calls("Allocate", *probes):
+    for call in exchange.calls(Method.ALLOCATE, *probes):
         if isinstance(call.request, api.AllocateRequest) and isinstance(call.response, api.AllocateResponse):
             batches = [list(container.devices_ids) for container in call.request.container_requests]
             yield call, batches, list(call.response.container_responses)
@@ -45,7 +46,7 @@ def _answered(
 
 def has_response(exchange: Exchange, _facts: Facts) -> Outcome:
     """allocate/1."""
-    calls = exchange.calls("Allocate", *_VALID)
+    calls = exchange.calls(Method.ALLOCATE, *_VALID)
     if not calls:
         return skipped(_NO_DEVICE)
     wrong = [f"{_asked(call)}: {call.code}: {call.details}" for call in calls if call.code != "OK"]
@@ -63,18 +64,18 @@ def _asked(call: Called) -> str:
 def as_many(exchange: Exchange, _facts: Facts) -> Outcome:
     """allocate/2."""
     alone: dict[tuple[str, tuple[str, ...]], list[Counter[Item]]] = {}
-    for call, batches, answers in _answered(exchange, "single", "ordered"):
+    for call, batches, answers in _answered(exchange, Probe.SINGLE, Probe.ORDERED):
         if len(batches) == 1 and len(answers) == 1:
             alone.setdefault((call.resource, tuple(batches[0])), []).append(_items(answers[0]))
     wrong, compared = [], 0
-    for call, batches, answers in _answered(exchange, "batch", "mixed sizes", "same twice"):
+    for call, batches, answers in _answered(exchange, Probe.BATCH, Probe.MIXED_SIZES, Probe.SAME_TWICE):
         if not answers:
             continue  # told by the check before
         compared += 1
         if len(answers) != len(batches):
             wrong.append(f"{_asked(call)}: {len(batches)} requests, {len(answers)} responses")
             continue
-        if call.probe == "same twice":
+        if call.probe == Probe.SAME_TWICE:
             continue  # what the second of them gets is the plugin's to decide
         for ids, answer in zip(batches, answers, strict=True):
             wrong += [
@@ -103,15 +104,15 @@ def _words(items: Counter[Item]) -> str:
 
 def invalid_ids(exchange: Exchange, _facts: Facts) -> Outcome:
     """allocate/3."""
-    calls = exchange.calls("Allocate", "unknown", "mixed", "empty")
+    calls = exchange.calls(Method.ALLOCATE, Probe.UNKNOWN, Probe.MIXED, Probe.EMPTY)
     if not calls:
         return skipped("the session did not come so far")
     wrong = [f"{call.probe} ids {_asked(call)} are allocated" for call in calls if call.code == "OK"]
-    cancelled = exchange.happened("stream cancelled")
-    for event in exchange.of(Happened, "calls"):
+    cancelled = exchange.happened(Happening.STREAM_CANCELLED)
+    for event in exchange.of(Happened, Session.CALLS):
         # Who exits after its stream was cancelled has survived the calls: that is another check's.
-        if event.what == "subject exited" and not (cancelled and event.time >= cancelled.time):
-            before = [c for c in exchange.calls("Allocate") if c.time <= event.time]
+        if event.what == Happening.SUBJECT_EXITED and not (cancelled and event.time >= cancelled.time):
+            before = [c for c in exchange.calls(Method.ALLOCATE) if c.time <= event.time]
             if before and before[-1] in calls and event.time - before[-1].time - before[-1].seconds < 10:
                 wrong.append(
                     f"{before[-1].probe} ids {_asked(before[-1])}: the subject exited with the code {event.value}"
@@ -126,7 +127,7 @@ def steady(exchange: Exchange, _facts: Facts) -> Outcome:
     """allocate/4."""
     first: dict[tuple[str, tuple[str, ...]], tuple[str, Counter[Item]]] = {}
     wrong, compared = [], 0
-    for call, batches, answers in _answered(exchange, "single", "ordered"):
+    for call, batches, answers in _answered(exchange, Probe.SINGLE, Probe.ORDERED):
         if len(batches) != 1 or len(answers) != 1:
             continue
         key = (call.resource, tuple(sorted(batches[0])))
@@ -208,7 +209,7 @@ def environment_names(exchange: Exchange, _facts: Facts) -> Outcome:
 def fast(exchange: Exchange, _facts: Facts) -> Outcome:
     """allocate/8."""
     wrong, seen = [], []
-    for name, probes in (("Allocate", _VALID), ("GetPreferredAllocation", ("valid", "edge"))):
+    for name, probes in ((Method.ALLOCATE, _VALID), (Method.PREFERRED, (Probe.VALID, Probe.EDGE))):
         times = [call.seconds for call in exchange.calls(name, *probes) if call.code in {"OK", "DEADLINE_EXCEEDED"}]
         if times:
             # The quickest of many: a busy machine delays some answers, a slow plugin all.
@@ -219,9 +220,9 @@ def fast(exchange: Exchange, _facts: Facts) -> Outcome:
 
 
 def _preferences(
-    exchange: Exchange, *probes: str
+    exchange: Exchange, *probes: Probe
 ) -> Iterator[tuple[Called, api.ContainerPreferredAllocationRequest, list[str] | None]]:
-    for call in exchange.calls("GetPreferredAllocation", *probes):
+    for call in exchange.calls(Method.PREFERRED, *probes):
         assert isinstance(call.request, api.PreferredAllocationRequest)
         answer: list[str] | None = None
         if isinstance(call.response, api.PreferredAllocationResponse):
@@ -266,7 +267,7 @@ def steady_preferences(exchange: Exchange, _facts: Facts) -> Outcome:
         said = before.setdefault(key, answer)
         if sorted(said) != sorted(answer):
             wrong.append(f"{asked.allocation_size} of {len(asked.available_deviceIDs)}: {said}, then {answer}")
-        if call.probe == "edge" and not answer:
+        if call.probe == Probe.EDGE and not answer:
             wrong.append(
                 f"{asked.allocation_size} of {len(asked.available_deviceIDs)}: nothing, where one answer is possible"
             )
@@ -279,6 +280,6 @@ def steady_preferences(exchange: Exchange, _facts: Facts) -> Outcome:
 
 def pre_start(exchange: Exchange, _facts: Facts) -> Outcome:
     """prestart/1."""
-    calls = exchange.calls("PreStartContainer", "valid")
+    calls = exchange.calls(Method.PRE_START, Probe.VALID)
     wrong = [f"{call.code} after {call.seconds:.1f} s: {call.details}" for call in calls if call.code != "OK"]
     return verdict_of(wrong, "it answers in time") if calls else skipped(_NO_DEVICE)

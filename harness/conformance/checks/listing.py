@@ -7,10 +7,17 @@ from collections.abc import Iterator
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.conformance.exchange import Ended, Exchange, Happened, Listed, Opened, Registered
+from numaproof.harness.conformance.happenings import Happening, Probe, Session
 from numaproof.harness.conformance.outcome import Facts, Outcome, failed, passed, skipped, verdict_of
 
 PROMPT_SECONDS = 10
 MOST_BYTES = 4 * 1024 * 1024
+_ASKED = {
+    Happening.UNHEALTHY_ASKED_BEFORE,
+    Happening.HEALTHY_ASKED_BEFORE,
+    Happening.UNHEALTHY_ASKED_AFTER,
+    Happening.HEALTHY_ASKED_AFTER,
+}
 _PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", re.IGNORECASE)
 
 
@@ -44,7 +51,7 @@ def full_and_prompt(exchange: Exchange, _facts: Facts) -> Outcome:
     wrong = []
     slowest = 0.0
     for opened, lists, end in _streams(exchange):
-        if opened.probe != "registered":
+        if opened.probe != Probe.REGISTERED:
             continue
         if lists:
             slowest = max(slowest, lists[0].time - opened.time)
@@ -145,11 +152,11 @@ def stays_open(exchange: Exchange, _facts: Facts) -> Outcome:
         # The stream after a cancelled one is the next check's.
         if end is None or end.expected or _comes_again(exchange, end):
             continue
-        if opened.probe == "registered":
+        if opened.probe == Probe.REGISTERED:
             exits = [
                 event.value
                 for event in exchange.of(Happened, opened.session)
-                if event.what == "subject exited" and event.time >= opened.time
+                if event.what == Happening.SUBJECT_EXITED and event.time >= opened.time
             ]
             why = f"; the subject exited with the code {exits[0]}" if exits else ""
             after = end.time - opened.time
@@ -167,8 +174,8 @@ def _comes_again(exchange: Exchange, end: Ended) -> bool:
     if end.expected:
         return False
     happened, registrations = exchange.of(Happened, end.session), exchange.of(Registered, end.session)
-    started = max((e.time for e in happened if e.what == "subject started" and e.time <= end.time), default=0.0)
-    reasons = [event.time for event in happened if event.what == "kubelet started"]
+    started = max((e.time for e in happened if e.what == Happening.SUBJECT_STARTED and e.time <= end.time), default=0.0)
+    reasons = [event.time for event in happened if event.what == Happening.KUBELET_STARTED]
     reasons += [event.time for event in registrations if not event.accepted]
     return any(started < reason <= end.time for reason in reasons) and any(
         event.resource == end.resource and event.time >= end.time for event in registrations
@@ -177,15 +184,17 @@ def _comes_again(exchange: Exchange, end: Ended) -> bool:
 
 def survives_cancel(exchange: Exchange, _facts: Facts) -> Outcome:
     """list/9."""
-    cancelled = exchange.happened("stream cancelled")
+    cancelled = exchange.happened(Happening.STREAM_CANCELLED)
     if cancelled is None:
         return skipped("there was no stream to cancel")
     wrong = []
     firsts = {
-        o.resource: lists for o, lists, _ in _streams(exchange) if o.probe == "registered" and o.session == "calls"
+        o.resource: lists
+        for o, lists, _ in _streams(exchange)
+        if o.probe == Probe.REGISTERED and o.session == Session.CALLS
     }
     for opened, lists, end in _streams(exchange):
-        if opened.probe != "second":
+        if opened.probe != Probe.SECOND:
             continue
         before = {device.ID for event in firsts.get(opened.resource, ())[-1:] for device in event.response.devices}
         now = {device.ID for event in lists[:1] for device in event.response.devices}
@@ -194,7 +203,11 @@ def survives_cancel(exchange: Exchange, _facts: Facts) -> Outcome:
             wrong.append(f"{opened.resource}: the second stream brought no list: {how}")
         elif missing := before - now:
             wrong.append(f"{opened.resource}: the second stream's list lacks {', '.join(sorted(missing)[:5])}")
-    exits = [e for e in exchange.of(Happened, "calls") if e.what == "subject exited" and e.time >= cancelled.time]
+    exits = [
+        e
+        for e in exchange.of(Happened, Session.CALLS)
+        if e.what == Happening.SUBJECT_EXITED and e.time >= cancelled.time
+    ]
     if exits:
         wrong.append(f"the subject exited with the code {exits[0].value}")
     return verdict_of(wrong, "the second stream began with the full list")
@@ -202,32 +215,32 @@ def survives_cancel(exchange: Exchange, _facts: Facts) -> Outcome:
 
 def reaches_current(exchange: Exchange, _facts: Facts) -> Outcome:
     """list/10."""
-    if found := exchange.happened("unhealthy seen after the restart"):
+    if found := exchange.happened(Happening.UNHEALTHY_SEEN_AFTER):
         # Of a channel that two goroutines read, each gets every other change: this one, or the one before.
-        lost = exchange.happened("healthy not seen after the restart")
-        if lost and exchange.happened("healthy seen before the restart"):
+        lost = exchange.happened(Happening.HEALTHY_NOT_SEEN_AFTER)
+        if lost and exchange.happened(Happening.HEALTHY_SEEN_BEFORE):
             return failed(f"a device was healed, and no list of the current stream says so {lost.details}")
         return passed(f"unhealthy: {found.details}")
-    if missing := exchange.happened("unhealthy not seen after the restart"):
+    if missing := exchange.happened(Happening.UNHEALTHY_NOT_SEEN_AFTER):
         return failed(f"a device was made unhealthy, and no list of the current stream says so {missing.details}")
     return _no_flip(exchange)
 
 
 def recovers(exchange: Exchange, _facts: Facts) -> Outcome:
     """list/11."""
-    if exchange.happened("healthy seen before the restart"):
+    if exchange.happened(Happening.HEALTHY_SEEN_BEFORE):
         return passed("Healthy again")
-    if missing := exchange.happened("healthy not seen before the restart"):
+    if missing := exchange.happened(Happening.HEALTHY_NOT_SEEN_BEFORE):
         return failed(f"a device was healed, and no list says so {missing.details}")
-    if exchange.happened("unhealthy not seen before the restart"):
+    if exchange.happened(Happening.UNHEALTHY_NOT_SEEN_BEFORE):
         return skipped("no device was reported as unhealthy")
     return _no_flip(exchange)
 
 
 def _no_flip(exchange: Exchange) -> Outcome:
-    for event in exchange.of(Happened, "restart"):
-        if event.what.split(" ")[:2] in (["unhealthy", "asked"], ["healthy", "asked"]) and event.value:
+    for event in exchange.of(Happened, Session.RESTART):
+        if event.what in _ASKED and event.value:
             return skipped(f"the command failed: {event.details}")
-    if exchange.happened("healthy not seen before the restart"):
+    if exchange.happened(Happening.HEALTHY_NOT_SEEN_BEFORE):
         return skipped("it does not report recovery, so that no second change could be seen")
     return skipped("no list came, or it did not register again")

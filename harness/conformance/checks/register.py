@@ -3,6 +3,7 @@
 import re
 
 from numaproof.harness.conformance.exchange import Called, Ended, Exchange, Happened, Registered
+from numaproof.harness.conformance.happenings import Happening, Method, Probe, Session
 from numaproof.harness.conformance.outcome import Facts, Outcome, failed, passed, skipped, verdict_of
 from numaproof.harness.conformance.subject import KUBELET_DIRECTORY, KUBELET_REGISTRY
 from numaproof.harness.vocabulary import LONGEST_SOCKET_PATH
@@ -58,7 +59,7 @@ def endpoint(exchange: Exchange, _facts: Facts) -> Outcome:
     wrong = []
     for event in exchange.of(Registered):
         name = event.endpoint
-        if event.via == "GetInfo":
+        if event.via == Method.GET_INFO:
             path = name if name.startswith("/") else f"{KUBELET_REGISTRY}/{name}"
         else:
             path = f"{KUBELET_DIRECTORY}/{name}"
@@ -74,9 +75,7 @@ def same_options(exchange: Exchange, _facts: Facts) -> Outcome:
     wrong = []
     compared = 0
     for event in exchange.of(Registered):
-        answers = [
-            call.response for call in exchange.calls("GetDevicePluginOptions") if call.resource == event.resource
-        ]
+        answers = [call.response for call in exchange.calls(Method.OPTIONS) if call.resource == event.resource]
         for answer in answers:
             if event.options is None or answer is None:
                 continue
@@ -90,14 +89,14 @@ def same_options(exchange: Exchange, _facts: Facts) -> Outcome:
 
 def registers_again(exchange: Exchange, _facts: Facts) -> Outcome:
     """register/6."""
-    if missing := exchange.happened("not registered again"):
-        ends = [e for e in exchange.of(Happened, "restart") if e.what == "subject exited"]
+    if missing := exchange.happened(Happening.NOT_REGISTERED_AGAIN):
+        ends = exchange.happenings(Happening.SUBJECT_EXITED, Session.RESTART)
         ended = f"; it exited with the code {ends[-1].value}" if ends else ""
         return failed(f"not registered again: {missing.details}{ended}")
-    again = exchange.happened("registered again")
+    again = exchange.happened(Happening.REGISTERED_AGAIN)
     if again is None:
         return skipped("the session did not come so far")
-    helped = exchange.happened("subject restarted", "restart")
+    helped = exchange.happened(Happening.SUBJECT_RESTARTED, Session.RESTART)
     return passed(again.details + ("; it had exited, and was restarted as a DaemonSet would do" if helped else ""))
 
 
@@ -108,19 +107,19 @@ def no_overlap(exchange: Exchange, _facts: Facts) -> Outcome:
         for event in exchange.of(Registered)
         if event.overlaps
     ]
-    if not wrong and exchange.happened("not registered again", "restart"):
+    if not wrong and exchange.happened(Happening.NOT_REGISTERED_AGAIN, Session.RESTART):
         return skipped("it does not register again at all")
-    quiet = exchange.happened("no registration while the streams are open")
-    return verdict_of(wrong, quiet.what if quiet else "the old streams had ended")
+    quiet = exchange.happened(Happening.NO_OVERLAPPING_REGISTRATION)
+    return verdict_of(wrong, quiet.what.text if quiet else "the old streams had ended")
 
 
 def starts_early(exchange: Exchange, _facts: Facts) -> Outcome:
     """register/8."""
-    if exchange.happened("registered with the late kubelet"):
+    if exchange.happened(Happening.REGISTERED_LATE):
         return passed("it waited")
-    if idle := exchange.happened("idle before the late kubelet"):
+    if idle := exchange.happened(Happening.IDLE_BEFORE_LATE_KUBELET):
         return failed(f"the kubelet came, and it did nothing {idle.details}")
-    end = exchange.happened("subject exited", "early")
+    end = exchange.happened(Happening.SUBJECT_EXITED, Session.EARLY)
     if end is None:
         return skipped("the session did not come so far")
     return passed(f"it exited with the code {end.value}") if end.value else failed("it exited with the code 0")
@@ -128,17 +127,17 @@ def starts_early(exchange: Exchange, _facts: Facts) -> Outcome:
 
 def refusal(exchange: Exchange, _facts: Facts) -> Outcome:
     """register/9."""
-    if any(event.via == "GetInfo" for event in exchange.of(Registered, "refused")):
+    if any(event.via == Method.GET_INFO for event in exchange.of(Registered, Session.REFUSED)):
         return skipped("it is registered by plugins_registry: see dp/watcher/2")
     return _after_refusal(exchange)
 
 
 def _after_refusal(exchange: Exchange) -> Outcome:
-    if exchange.happened("tried again"):
+    if exchange.happened(Happening.TRIED_AGAIN):
         return passed("it tried again")
-    if idle := exchange.happened("gave up"):
+    if idle := exchange.happened(Happening.GAVE_UP):
         return failed(f"it neither tried again nor exited {idle.details}")
-    end = exchange.happened("subject exited", "refused")
+    end = exchange.happened(Happening.SUBJECT_EXITED, Session.REFUSED)
     return passed(f"it exited with the code {end.value}") if end else skipped("the session did not come so far")
 
 
@@ -149,28 +148,30 @@ def watcher_refusal(exchange: Exchange, _facts: Facts) -> Outcome:
 
 def stale_socket(exchange: Exchange, _facts: Facts) -> Outcome:
     """register/10."""
-    if exchange.happened("registered over its stale socket"):
+    if exchange.happened(Happening.REGISTERED_OVER_STALE_SOCKET):
         return passed("it serves and registers")
-    bad = exchange.happened("not registered over its stale socket")
+    bad = exchange.happened(Happening.NOT_REGISTERED_OVER_STALE_SOCKET)
     if bad is None:
         return skipped("the session did not come so far")
-    ends = [event for event in exchange.of(Happened, "refused") if event.what == "subject exited"]
+    ends = exchange.happenings(Happening.SUBJECT_EXITED, Session.REFUSED)
     ended = f"it exited with the code {ends[-1].value}" if ends else "it did not register"
     return failed(f"killed and started again, {ended}: {bad.details}".rstrip(": "))
 
 
 def sigterm(exchange: Exchange, _facts: Facts) -> Outcome:
     """register/11."""
-    sent = exchange.happened("SIGTERM")
+    sent = exchange.happened(Happening.SIGTERM)
     if sent is None:
         return skipped("the session did not come so far")
-    if still := exchange.happened("survives SIGTERM"):
+    if still := exchange.happened(Happening.SURVIVES_SIGTERM):
         return failed(f"it still runs {still.details}")
-    ends = [e for e in exchange.of(Happened, "early") if e.what == "subject exited" and e.time >= sent.time]
+    ends = [
+        e for e in exchange.of(Happened, Session.EARLY) if e.what == Happening.SUBJECT_EXITED and e.time >= sent.time
+    ]
     if not ends:
         return skipped("it had ended before")
     end = ends[0]
-    left = exchange.happened("socket left")
+    left = exchange.happened(Happening.SOCKET_LEFT)
     wrong = [f"exit code {end.value}"] if end.value else []
     wrong += [f"left its socket behind: {left.details}"] if left else []
     return verdict_of(wrong, "exit code 0, no socket left")
@@ -179,18 +180,20 @@ def sigterm(exchange: Exchange, _facts: Facts) -> Outcome:
 def watcher_answers(exchange: Exchange, _facts: Facts) -> Outcome:
     """watcher/1."""
     wrong = []
-    infos = exchange.calls("GetInfo", "found")
+    infos = exchange.calls(Method.GET_INFO, Probe.FOUND)
     answered = [call for call in infos if call.response is not None]
     if infos and not answered:
         wrong.append(f"GetInfo: {infos[0].code} after {infos[0].seconds:.2f} s: {infos[0].details}")
-    for call in (*answered, *exchange.calls("GetInfo", "patient")):
+    for call in (*answered, *exchange.calls(Method.GET_INFO, Probe.PATIENT)):
         kind = getattr(call.response, "type", "DevicePlugin")
         if kind != "DevicePlugin":
             wrong.append(f"GetInfo: type {kind!r}")
-    told = exchange.calls("NotifyRegistrationStatus", "accept")
+    told = exchange.calls(Method.NOTIFY, Probe.ACCEPT)
     if told and all(call.code != "OK" for call in told):
         wrong.append(f"NotifyRegistrationStatus: {told[0].code} after {told[0].seconds:.2f} s")
-    dotted = {e.details for e in exchange.of(Happened) if e.what == "registry socket" and e.details.startswith(".")}
+    dotted = {
+        e.details for e in exchange.of(Happened) if e.what == Happening.REGISTRY_SOCKET and e.details.startswith(".")
+    }
     wrong += [f"the socket {name} begins with a dot" for name in sorted(dotted)]
     return verdict_of(wrong, "answers in time")
 
@@ -199,7 +202,7 @@ def options_succeed(exchange: Exchange, _facts: Facts) -> Outcome:
     """options/1."""
     wrong = [
         f"{call.code}: {call.details}"
-        for call in exchange.calls("GetDevicePluginOptions", "register", "options")
+        for call in exchange.calls(Method.OPTIONS, Probe.REGISTER, Probe.OPTIONS)
         if call.code != "OK" and not _is_asked_in_vain(exchange, call)
     ]
     return verdict_of(wrong, "it answers")
@@ -208,5 +211,5 @@ def options_succeed(exchange: Exchange, _facts: Facts) -> Outcome:
 def _is_asked_in_vain(exchange: Exchange, call: Called) -> bool:
     """Whether a call reached nobody because the subject was just dying, of another call or by the suite's own hand."""
     ends = [event.time for event in exchange.of(Ended, call.session)]
-    ends += [event.time for event in exchange.of(Happened, call.session) if event.what == "connections end"]
+    ends += [event.time for event in exchange.of(Happened, call.session) if event.what == Happening.CONNECTIONS_END]
     return call.code in {"UNAVAILABLE", "CANCELLED"} and any(end <= call.time + call.seconds for end in ends)

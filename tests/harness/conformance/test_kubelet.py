@@ -11,6 +11,7 @@ from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
 from numaproof.harness.conformance import kubelet
 from numaproof.harness.conformance.exchange import Opened, Recorder, Registered
+from numaproof.harness.conformance.happenings import Session
 from numaproof.harness.conformance.kubelet import FakeKubelet
 from numaproof.plugins_mock import Fault, MockDevice, MockPlugin
 from tests.places import short_directory
@@ -25,7 +26,7 @@ def started(recorder: Recorder, refusals: int = 0) -> Iterator[tuple[FakeKubelet
     with short_directory() as place:
         registry = place / "r"
         registry.mkdir()
-        with FakeKubelet(recorder, "calls", place, registry, seconds=30, refusals=refusals) as played:
+        with FakeKubelet(recorder, Session.CALLS, place, registry, seconds=30, refusals=refusals) as played:
             played.start()
             yield played, place
 
