@@ -12,15 +12,16 @@ from pathlib import Path
 from rich.console import Console
 
 from numaproof import fake_sysfs
-from numaproof.harness.conformance.catalogue import Check
 from numaproof.harness.conformance.check_file import OPTIONS_FILE, add_file_options
+from numaproof.harness.conformance.checks.check import Check
+from numaproof.harness.conformance.finding import CheckVerdict
 from numaproof.harness.conformance.machine_facts import facts_of
 from numaproof.harness.conformance.report_files import as_yaml, junit
 from numaproof.harness.conformance.report_html import html
 from numaproof.harness.conformance.report_terminal import show
+from numaproof.harness.conformance.result import Report
 from numaproof.harness.conformance.run import (
     NotStartedError,
-    Report,
     Settings,
     check_command,
     check_directory,
@@ -30,7 +31,6 @@ from numaproof.harness.conformance.selection import parse_features, read_known_f
 from numaproof.harness.conformance.stage import Flips, Pace
 from numaproof.harness.conformance.subject import CommandSubject
 from numaproof.harness.conformance.surroundings import parse_bind, parse_device_node, parse_environment, runtime_for
-from numaproof.harness.conformance.verdicts import ERROR, FAIL, PASS, WARN
 from numaproof.harness.errors import UserError
 from numaproof.harness.runtimes.scratch import remove_stale, run_directory
 from numaproof.harness.vocabulary import RUNTIMES
@@ -191,11 +191,15 @@ def _write(args: argparse.Namespace, report: Report, known: Collection[str]) -> 
 def _judge(report: Report, known: Collection[str], console: Console) -> int:
     """The exit code: every failure counts that was not known, and every known one that is gone."""
     verdicts = {result.check.id: result.verdict for result in report.results}
-    healed = [check for check in sorted(known) if verdicts.get(check) == PASS]
+    healed = [check for check in sorted(known) if verdicts.get(check) == CheckVerdict.PASS]
     for check in healed:
         console.print(f"{check} is among the known failures, and does not fail any more: take it off the list")
-    failed = [check for check, verdict in verdicts.items() if verdict in {FAIL, ERROR} and check not in known]
-    if not any(verdict in {PASS, FAIL, WARN} for verdict in verdicts.values()):
+    failed = [
+        check
+        for check, verdict in verdicts.items()
+        if verdict in {CheckVerdict.FAIL, CheckVerdict.ERROR} and check not in known
+    ]
+    if not any(verdict in {CheckVerdict.PASS, CheckVerdict.FAIL, CheckVerdict.WARN} for verdict in verdicts.values()):
         console.print("not conformant: nothing was checked")
         return NOT_CONFORMANT
     if failed or healed:

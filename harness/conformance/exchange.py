@@ -108,9 +108,9 @@ class Exchange:
         """The calls of a name, made for one of these reasons or for any."""
         return tuple(call for call in self.of(Called) if call.name == name and (not probes or call.probe in probes))
 
-    def happenings(self, what: Happening, session: Session | None = None) -> tuple[Happened, ...]:
-        """All happenings of a kind."""
-        return tuple(event for event in self.of(Happened, session) if event.what is what)
+    def happenings(self, what: Happening, session: Session | None = None, since: float = 0.0) -> tuple[Happened, ...]:
+        """The happenings of a kind, from a time on."""
+        return tuple(event for event in self.of(Happened, session) if event.what is what and event.time >= since)
 
     def happened(self, what: Happening, session: Session | None = None) -> Happened | None:
         """The first happening of a kind, if any."""

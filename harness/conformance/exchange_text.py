@@ -2,7 +2,7 @@
 
 from google.protobuf.message import Message
 
-from numaproof.harness.conformance.catalogue import Check
+from numaproof.harness.conformance.checks.check import Check
 from numaproof.harness.conformance.exchange import Called, Ended, Event, Exchange, Listed, Opened, Registered
 from numaproof.harness.conformance.happenings import Method, Topic
 

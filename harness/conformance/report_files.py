@@ -8,9 +8,9 @@ from typing import Any
 import yaml
 
 from numaproof.harness.conformance.exchange_text import about
+from numaproof.harness.conformance.finding import CheckVerdict
 from numaproof.harness.conformance.report_terminal import verdict_words
-from numaproof.harness.conformance.run import Report
-from numaproof.harness.conformance.verdicts import ERROR, FAIL, SKIP, WARN, Result
+from numaproof.harness.conformance.result import CheckResult, Report
 
 # What XML 1.0 cannot hold, not even escaped: a subject's last words may hold anything.
 _NOT_IN_XML = {code: "?" for code in range(0x20) if code not in (0x09, 0x0A, 0x0D)} | {0xFFFE: "?", 0xFFFF: "?"}
@@ -41,13 +41,15 @@ def junit(report: Report, known: Collection[str] = ()) -> str:
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _junit_kind(result: Result, known: Collection[str]) -> str:
-    if result.verdict == FAIL and result.check.id in known:
+def _junit_kind(result: CheckResult, known: Collection[str]) -> str:
+    if result.verdict == CheckVerdict.FAIL and result.check.id in known:
         return ""
-    return {FAIL: "failure", ERROR: "error", SKIP: "skipped"}.get(result.verdict, "")
+    return {CheckVerdict.FAIL: "failure", CheckVerdict.ERROR: "error", CheckVerdict.SKIP: "skipped"}.get(
+        result.verdict, ""
+    )
 
 
-def _text(result: Result) -> str:
+def _text(result: CheckResult) -> str:
     check = result.check
     return f"expected: {check.requirement}\nseen: {result.seen}\nwhy: {check.why}\nremedy: {check.remedy}"
 
@@ -62,21 +64,21 @@ def as_data(report: Report, known: Collection[str] = ()) -> dict[str, Any]:
         "resources": list(report.exchange.resources()),
         "seconds": round(report.seconds, 3),
         "seed": report.seed,
-        "verdicts": dict(Counter(result.verdict for result in report.results)),
+        "verdicts": dict(Counter(result.verdict.value for result in report.results)),
         "checks": [_check_data(result, report, known) for result in report.results],
     }
 
 
-def _check_data(result: Result, report: Report, known: Collection[str]) -> dict[str, Any]:
+def _check_data(result: CheckResult, report: Report, known: Collection[str]) -> dict[str, Any]:
     check = result.check
     data: dict[str, Any] = {
         "id": check.id,
         "level": check.level.value,
-        "verdict": result.verdict,
+        "verdict": result.verdict.value,
         "requirement": check.requirement,
         "seen": result.seen,
     }
-    if result.verdict in {FAIL, WARN}:
+    if result.verdict in {CheckVerdict.FAIL, CheckVerdict.WARN}:
         data |= {"known": check.id in known, "why": check.why, "remedy": check.remedy}
         data["exchange"] = about(check, report.exchange)
     return data

@@ -5,8 +5,7 @@ from html import escape
 
 from numaproof.harness.conformance.exchange_text import about
 from numaproof.harness.conformance.report_terminal import summary_line, verdict_words
-from numaproof.harness.conformance.run import Report
-from numaproof.harness.conformance.verdicts import Result
+from numaproof.harness.conformance.result import CheckResult, Report
 
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #222; }
@@ -31,7 +30,7 @@ def html(report: Report, known: Collection[str] = ()) -> str:
     )
 
 
-def _row(result: Result, known: Collection[str]) -> str:
+def _row(result: CheckResult, known: Collection[str]) -> str:
     check = result.check
     return (
         f'<tr><td><a href="#{escape(check.id)}">{escape(check.id)}</a><td>{check.level.value}'
@@ -40,7 +39,7 @@ def _row(result: Result, known: Collection[str]) -> str:
     )
 
 
-def _part(result: Result, report: Report, known: Collection[str]) -> str:
+def _part(result: CheckResult, report: Report, known: Collection[str]) -> str:
     check = result.check
     lines = about(check, report.exchange)
     exchange = escape("\n".join(lines)) if lines else "nothing"

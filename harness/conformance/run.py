@@ -7,16 +7,18 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from numaproof.harness.conformance.catalogue import CATALOGUE, Check
+from numaproof.harness.conformance.catalogue import CATALOGUE
+from numaproof.harness.conformance.checks.check import Check, Feature
 from numaproof.harness.conformance.exchange import Exchange, Recorder, Registered
+from numaproof.harness.conformance.finding import Facts
 from numaproof.harness.conformance.happenings import Happening, Session
-from numaproof.harness.conformance.outcome import Facts
+from numaproof.harness.conformance.result import Report
 from numaproof.harness.conformance.sessions.calls import run_calls
 from numaproof.harness.conformance.sessions.restart import run_restart
 from numaproof.harness.conformance.sessions.start import run_early, run_refused
 from numaproof.harness.conformance.stage import Flips, Pace, Stage, make_place, stage
 from numaproof.harness.conformance.subject import CommandSubject, Place, Subject
-from numaproof.harness.conformance.verdicts import ERROR, FAIL, Conditions, Result, judge
+from numaproof.harness.conformance.verdicts import Conditions, judge
 from numaproof.harness.runtimes.local import NamespaceRuntime, ProcessRuntime, namespaces_work
 from numaproof.harness.runtimes.scratch import run_directory
 
@@ -40,35 +42,13 @@ class Settings:
     checks: tuple[Check, ...] = CATALOGUE
     pace: Pace = field(default_factory=Pace)
     flips: Flips | None = None  # None: the subject's health cannot be changed
-    features: frozenset[str] | None = None  # None: as its options say
+    features: frozenset[Feature] | None = None  # None: as its options say
     facts: Facts = field(default_factory=Facts)
     supervise: bool = False
     strict: bool = False
     side_by_side: bool = True
     seed: int = 0
     progress: Callable[[str], None] = lambda line: None
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a run found, and all that it is based on."""
-
-    results: tuple[Result, ...]
-    exchange: Exchange
-    seconds: float
-    seed: int
-
-    def violated(self) -> tuple[str, ...]:
-        """The ids of the checks whose requirement does not hold, whatever they weigh."""
-        return tuple(result.check.id for result in self.results if result.violated)
-
-    def failures(self) -> tuple[str, ...]:
-        """What stands against the subject, a line each; errors of the suite too. Empty: it is conformant."""
-        return tuple(
-            f"{result.check.id} {result.verdict}: {result.seen}"
-            for result in self.results
-            if result.verdict in {FAIL, ERROR}
-        )
 
 
 def check_command(subject: Subject, settings: Settings) -> Report:
@@ -88,7 +68,7 @@ def check(command: Sequence[str], settings: Settings | None = None) -> Report:
 def check_directory(directory: Path, settings: Settings) -> Report:
     """Check a subject that runs already and registers in this directory."""
     wanted = [session for session in (Session.RESTART, Session.CALLS) if session in _sessions(settings.checks)]
-    absent: dict[str, str] = {Session.EARLY: _NEEDS_START, Session.REFUSED: _NEEDS_START}
+    absent: dict[Session, str] = {Session.EARLY: _NEEDS_START, Session.REFUSED: _NEEDS_START}
     with run_directory("check") as root:
         registry = root / "registry"
         registry.mkdir()
@@ -100,7 +80,7 @@ def check_directory(directory: Path, settings: Settings) -> Report:
 def check_socket(socket: Path, settings: Settings) -> Report:
     """Check a subject of which nothing but its socket is known."""
     reason = "the suite was given a socket: it neither starts the subject nor plays its kubelet"
-    absent: dict[str, str] = {Session.RESTART: reason, Session.EARLY: reason, Session.REFUSED: reason}
+    absent: dict[Session, str] = {Session.RESTART: reason, Session.EARLY: reason, Session.REFUSED: reason}
     with run_directory("check") as root:
         place = make_place(root / Session.CALLS)
         return _run(None, {Session.CALLS: place}, replace(settings, side_by_side=False), absent, socket)
@@ -120,11 +100,11 @@ def _run(
     subject: Subject | None,
     places: Mapping[Session, Place],
     settings: Settings,
-    absent: Mapping[str, str],
+    absent: Mapping[Session, str],
     socket: Path | None = None,
 ) -> Report:
     recorder = Recorder()
-    broken: dict[str, str] = {}
+    broken: dict[Session, str] = {}
     quiet = threading.Event()
     if Session.CALLS not in places or not settings.side_by_side:
         quiet.set()
@@ -152,7 +132,7 @@ def _run(
     conditions = Conditions(
         settings.facts, absent, broken, settings.features, settings.flips is not None, settings.strict
     )
-    results = tuple(judge(check.id, exchange, conditions) for check in settings.checks)
+    results = tuple(judge(check, exchange, conditions) for check in settings.checks)
     return Report(results, exchange, recorder.now(), settings.seed)
 
 
@@ -160,7 +140,7 @@ def _play(
     recorder: Recorder,
     subject: Subject | None,
     settings: Settings,
-    broken: dict[str, str],
+    broken: dict[Session, str],
     socket: Path | None,
     quiet: threading.Event,
     session: Session,

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from numaproof.harness.conformance.catalogue import BY_ID, CATALOGUE, FEATURES, Check, Level
+from numaproof.harness.conformance.catalogue import BY_ID, CATALOGUE
+from numaproof.harness.conformance.checks.check import Check, Feature, RequirementLevel
 from numaproof.harness.errors import UserError
 
-_ORDER = [Level.MUST, Level.SHOULD, Level.MAY]
+_ORDER = list(RequirementLevel)  # the weightiest first
 
 
 def select(level: str, only: Sequence[str], exclude: Sequence[str]) -> tuple[Check, ...]:
@@ -16,7 +17,7 @@ def select(level: str, only: Sequence[str], exclude: Sequence[str]) -> tuple[Che
         for pattern in patterns:
             if not any(_matches(check, pattern) for check in CATALOGUE):
                 raise UserError(f"{option} {pattern}: no check has this id; numaproof check --dry-run lists them")
-    levels = _ORDER[: _ORDER.index(Level(level)) + 1]
+    levels = _ORDER[: _ORDER.index(RequirementLevel(level)) + 1]
     chosen = tuple(
         check
         for check in CATALOGUE
@@ -43,15 +44,17 @@ def read_known_failures(place: Path) -> frozenset[str]:
     ids = [line.partition("#")[0].strip() for line in lines]
     for number, check_id in enumerate(ids, 1):
         if check_id and check_id not in BY_ID:
-            raise UserError(f"{place}: line {number}: {check_id!r} is no check; numaproof check --dry-run lists them")
+            raise UserError(
+                f"{place}: line {number}: {check_id!r} is not a check; numaproof check --dry-run lists them"
+            )
     return frozenset(check_id for check_id in ids if check_id)
 
 
-def parse_features(text: str | None) -> frozenset[str] | None:
+def parse_features(text: str | None) -> frozenset[Feature] | None:
     """A list of features, as `preferred,prestart`; None: the subject says itself."""
     if text is None:
         return None
     words = frozenset(word.strip() for word in text.split(",") if word.strip())
-    if unknown := sorted(words - set(FEATURES)):
-        raise UserError(f"--features {text}: {unknown[0]!r} is no feature; known: {', '.join(FEATURES)}")
-    return words
+    if unknown := sorted(words - set(Feature)):
+        raise UserError(f"--features {text}: {unknown[0]!r} is not a feature; known: {', '.join(Feature)}")
+    return frozenset(Feature(word) for word in words)

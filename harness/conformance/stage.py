@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.conformance.checks.check import Feature
 from numaproof.harness.conformance.connection import Connection
 from numaproof.harness.conformance.exchange import Happened, Recorder
 from numaproof.harness.conformance.happenings import Happening, Session
@@ -49,7 +50,7 @@ class Stage:
     place: Place
     pace: Pace
     flips: Flips | None  # None: the subject offers no way
-    features: frozenset[str] | None  # None: what the subject's options say
+    features: frozenset[Feature] | None  # None: what the subject's options say
     chance: random.Random
     quiet: threading.Event  # no other session minds a change of health
     _exits: int = 0  # ends of the subject that are dealt with
@@ -121,7 +122,7 @@ def stage(
     *,
     pace: Pace,
     flips: Flips | None,
-    features: frozenset[str] | None,
+    features: frozenset[Feature] | None,
     supervise: bool,
     seed: int,
     quiet: threading.Event,

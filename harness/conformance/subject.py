@@ -11,9 +11,8 @@ from typing import Protocol
 from numaproof.harness.conformance.exchange import Happened, Recorder
 from numaproof.harness.conformance.happenings import Happening, Session
 from numaproof.harness.runtimes.program import Bind, CannotStartError, DeviceNode, Finished, Program, Running, Runtime
+from numaproof.harness.vocabulary import DEVICE_PLUGIN_DIRECTORY, PLUGIN_REGISTRY_DIRECTORY
 
-KUBELET_DIRECTORY = "/var/lib/kubelet/device-plugins"
-KUBELET_REGISTRY = "/var/lib/kubelet/plugins_registry"
 _ALONE = str(Path(__file__).with_name("alone.py"))
 # In the namespace the launcher is process 1, and the subject its child.
 _IN_ITS_NETWORK = 'exec nsenter --net --target "$(cut -d" " -f1 /proc/1/task/1/children)" sh -c "$1"'
@@ -57,12 +56,16 @@ class CommandSubject:
     def start(self, place: Place) -> Running:
         """Start the command in a session's directories."""
         mounts = self.runtime.name != "process"
-        directory = KUBELET_DIRECTORY if mounts else str(place.directory)
-        registry = KUBELET_REGISTRY if mounts else str(place.registry)
+        directory = DEVICE_PLUGIN_DIRECTORY if mounts else str(place.directory)
+        registry = PLUGIN_REGISTRY_DIRECTORY if mounts else str(place.registry)
         command = tuple(word.replace("{dir}", directory).replace("{registry}", registry) for word in self.command)
         if self._is_alone:
             command = (sys.executable, "-I", "-S", _ALONE, *command)
-        own = (Bind(place.directory, KUBELET_DIRECTORY), Bind(place.registry, KUBELET_REGISTRY)) if mounts else ()
+        own = (
+            (Bind(place.directory, DEVICE_PLUGIN_DIRECTORY), Bind(place.registry, PLUGIN_REGISTRY_DIRECTORY))
+            if mounts
+            else ()
+        )
         return self.runtime.start(
             Program(
                 command=command,

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.conformance.checks.check import Feature
 from numaproof.harness.conformance.connection import Connection
 from numaproof.harness.conformance.happenings import Happening, Method, Probe
 from numaproof.harness.conformance.stage import Stage
@@ -94,7 +95,7 @@ def _repeated(ids: list[str]) -> list[tuple[Probe, list[list[str]]]]:
 def _prefer(stage: Stage, connection: Connection) -> None:
     options = connection.call(Method.OPTIONS, api.Empty(), Probe.OPTIONS)
     offered = isinstance(options, api.DevicePluginOptions) and options.get_preferred_allocation_available
-    if not (offered if stage.features is None else "preferred" in stage.features):
+    if not (offered if stage.features is None else Feature.PREFERRED in stage.features):
         return
     ids = _healthy(stage, connection)
     if not ids:
@@ -131,7 +132,7 @@ def _wishes(stage: Stage, ids: list[str]) -> Iterator[tuple[list[str], list[str]
 def _pre_start(stage: Stage, connection: Connection) -> None:
     options = connection.call(Method.OPTIONS, api.Empty(), Probe.OPTIONS)
     asked_for = isinstance(options, api.DevicePluginOptions) and options.pre_start_required
-    if not (asked_for if stage.features is None else "prestart" in stage.features):
+    if not (asked_for if stage.features is None else Feature.PRESTART in stage.features):
         return
     ids = _healthy(stage, connection)
     if ids:

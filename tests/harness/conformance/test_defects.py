@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from numaproof.harness.conformance.catalogue import CATALOGUE
-from numaproof.harness.conformance.outcome import Facts
-from numaproof.harness.conformance.run import Report, Settings, check_command
+from numaproof.harness.conformance.finding import Facts
+from numaproof.harness.conformance.result import Report
+from numaproof.harness.conformance.run import Settings, check_command
 from numaproof.harness.conformance.stage import Flips, Pace
 from numaproof.harness.conformance.subject import Place
 from tests.harness.conformance.mocks import ForkedMock, MockSubject
