@@ -1,8 +1,6 @@
 """Plays the kubelet: takes registrations, dials plugins back, restarts, refuses, and finds plugins in its registry."""
 
-import contextlib
 import os
-import stat
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -21,6 +19,7 @@ from numaproof.harness.conformance.connection import Connection, channel_to, rec
 from numaproof.harness.conformance.exchange import Happened, Recorder, Registered
 from numaproof.harness.conformance.happenings import Happening, Method, Probe, Session
 from numaproof.harness.errors import UserError
+from numaproof.harness.socket_files import sockets_in, wipe_sockets
 
 DIAL_SECONDS = 10  # the kubelet's
 _DIAL_SLICE_SECONDS = 0.5
@@ -367,23 +366,3 @@ class _Registration(api_grpc.RegistrationServicer):
 def _abort(context: grpc.ServicerContext, text: str) -> NoReturn:
     context.abort(grpc.StatusCode.UNKNOWN, text)
     raise AssertionError("abort always raises")
-
-
-def sockets_in(directory: Path) -> dict[str, tuple[int, int]]:
-    """The sockets of a directory, each with what tells it from its successor of the same name."""
-    found = {}
-    with contextlib.suppress(FileNotFoundError):
-        for entry in os.scandir(directory):
-            # One that vanishes meanwhile is one that is not there.
-            with contextlib.suppress(FileNotFoundError):
-                seen = entry.stat(follow_symlinks=False)
-                if stat.S_ISSOCK(seen.st_mode):
-                    found[entry.name] = (seen.st_ino, seen.st_mtime_ns)
-    return found
-
-
-def wipe_sockets(directory: Path) -> None:
-    """Remove every socket, as a starting kubelet does."""
-    for name in sockets_in(directory):
-        with contextlib.suppress(FileNotFoundError):
-            (directory / name).unlink()

@@ -5,8 +5,8 @@ import socket
 
 from numaproof.harness.conformance.exchange import Registered
 from numaproof.harness.conformance.happenings import Happening, Method
-from numaproof.harness.conformance.kubelet import sockets_in
 from numaproof.harness.conformance.stage import Stage
+from numaproof.harness.socket_files import sockets_in
 
 _RETRY_FACTOR = 1.5  # some try again every 30 s, which is the usual timeout
 
