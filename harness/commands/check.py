@@ -16,9 +16,6 @@ from numaproof.harness.conformance.check_file import OPTIONS_FILE, add_file_opti
 from numaproof.harness.conformance.checks.check import Check
 from numaproof.harness.conformance.finding import CheckVerdict
 from numaproof.harness.conformance.machine_facts import facts_of
-from numaproof.harness.conformance.report_files import as_yaml, junit
-from numaproof.harness.conformance.report_html import html
-from numaproof.harness.conformance.report_terminal import show
 from numaproof.harness.conformance.result import Report
 from numaproof.harness.conformance.run import (
     NotStartedError,
@@ -32,6 +29,10 @@ from numaproof.harness.conformance.stage import Flips, Pace
 from numaproof.harness.conformance.subject import CommandSubject
 from numaproof.harness.conformance.surroundings import parse_bind, parse_device_node, parse_environment, runtime_for
 from numaproof.harness.errors import UserError
+from numaproof.harness.report.conformance_html import html
+from numaproof.harness.report.conformance_junit import junit
+from numaproof.harness.report.conformance_terminal import show
+from numaproof.harness.report.conformance_yaml import as_yaml
 from numaproof.harness.runtimes.scratch import remove_stale, run_directory
 from numaproof.harness.vocabulary import RUNTIMES
 

@@ -1,6 +1,5 @@
-"""A report for people at a terminal, or in a log."""
+"""A report on conformance for people at a terminal, or in a log."""
 
-from collections import Counter
 from collections.abc import Collection
 
 from rich.console import Console
@@ -9,6 +8,7 @@ from rich.text import Text
 
 from numaproof.harness.conformance.finding import CheckVerdict
 from numaproof.harness.conformance.result import CheckResult, Report
+from numaproof.harness.report.conformance_words import explanation, summary_line, verdict_words
 
 _COLOURS = {
     CheckVerdict.PASS: "green",
@@ -33,7 +33,7 @@ def show(report: Report, console: Console, known: Collection[str] = ()) -> None:
         )
     console.print(table)
     for result in report.results:
-        if result.violated or result.verdict == CheckVerdict.ERROR:
+        if result.violated or result.verdict is CheckVerdict.ERROR:
             _explain(result, console, known)
     console.print(f"\n{summary_line(report)}", markup=False, highlight=False)
 
@@ -41,21 +41,6 @@ def show(report: Report, console: Console, known: Collection[str] = ()) -> None:
 def _explain(result: CheckResult, console: Console, known: Collection[str]) -> None:
     check = result.check
     console.print(Text(f"\n{check.id} {verdict_words(result, known)}: {check.title}", style=_COLOURS[result.verdict]))
-    rows = [("expected", check.requirement), ("seen", result.seen), ("why", check.why), ("remedy", check.remedy)]
-    if result.verdict == CheckVerdict.ERROR:
-        rows = [("the suite's own fault", result.seen)]
-    for name, text in rows:
+    is_ours = result.verdict is CheckVerdict.ERROR
+    for name, text in [("the suite's own fault", result.seen)] if is_ours else explanation(result):
         console.print(Text(f"  {name + ':':10}{text}"))
-
-
-def verdict_words(result: CheckResult, known: Collection[str]) -> str:
-    """The verdict, and whether it was known before."""
-    return f"{result.verdict} (known)" if result.violated and result.check.id in known else result.verdict
-
-
-def summary_line(report: Report) -> str:
-    """How many of each verdict."""
-    counts = Counter(result.verdict for result in report.results)
-    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in CheckVerdict if counts[verdict])
-    resources = ", ".join(report.exchange.resources()) or "no resource"
-    return f"{resources}: {told} in {report.seconds:.1f} s (seed {report.seed})"
