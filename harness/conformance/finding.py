@@ -42,7 +42,7 @@ def passed(seen: str = "") -> Finding:
 
 
 def failed(*seen: str) -> Finding:
-    """The requirement does not hold; the first few violations are told."""
+    """The requirement does not hold; the first few violations are shown."""
     different = list(dict.fromkeys(seen))
     more = f"; and {len(different) - MOST_SHOWN} more" if len(different) > MOST_SHOWN else ""
     return Finding(CheckVerdict.FAIL, "; ".join(different[:MOST_SHOWN]) + more)

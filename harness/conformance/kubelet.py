@@ -185,7 +185,7 @@ class FakeKubelet:
 
     def register(self, request: api.RegisterRequest) -> str:
         """Deal with a registration; the answer is why it is refused, empty when it is not."""
-        refuse, generation = self._arrival(request.resource_name)
+        refuse, generation = self._count_arrival(request.resource_name)
         overlaps = self._wait_for_old(request.resource_name)
         if refuse:
             self._note(request, accepted=False)
@@ -204,7 +204,7 @@ class FakeKubelet:
             self._adopt(connection, generation)
         return ""
 
-    def _arrival(self, resource: str) -> tuple[bool, int]:
+    def _count_arrival(self, resource: str) -> tuple[bool, int]:
         """Count a registration; whether it is to be refused, and which kubelet it came to."""
         with self._lock:
             self._arrived += 1
@@ -215,7 +215,7 @@ class FakeKubelet:
             return refuse, _NO_GENERATION if self._retired else self._generation
 
     def _dial_back(self, connection: Connection, generation: int) -> str | None:
-        """Why the plugin does not answer, empty when it does; None, and closed, when the kubelet that asks is no more.
+        """Why the plugin does not answer, empty when it does; None, and closed, when the kubelet that asks is gone.
 
         The end of a kubelet is often the end of the subject too: what did not answer then says nothing about it.
         """
@@ -270,7 +270,7 @@ class FakeKubelet:
         connection.close()
 
     def _adopt(self, connection: Connection, generation: int) -> None:
-        """Follow a plugin's lists from now on, unless the kubelet that it registered with is no more."""
+        """Follow a plugin's lists from now on, unless the kubelet that it registered with is gone."""
         with self._lock:
             is_late = generation != self._generation
             if not is_late:
@@ -293,13 +293,13 @@ class FakeKubelet:
                     first = self._first_seen.setdefault(name, time.monotonic())
                 if not self._servers or not is_new or (name[0] == "." and time.monotonic() - first < _DOT_SECONDS):
                     continue
-                if self._found(name):
+                if self._register_found(name):
                     with self._lock:
                         self._known[name] = identity
                 else:
                     self._stopping.wait(_AGAIN_SECONDS)
 
-    def _found(self, name: str) -> bool:
+    def _register_found(self, name: str) -> bool:
         """Register the plugin behind a socket of the registry; whether that is settled."""
         self._tell(Happening.REGISTRY_SOCKET, name)
         with channel_to(f"/proc/self/fd/{self._registry_fd}/{name}") as channel:
@@ -310,7 +310,7 @@ class FakeKubelet:
                 info = self._ask(stub.GetInfo, Method.GET_INFO, watched.InfoRequest(), Probe.PATIENT, self._seconds)
             if not isinstance(info, watched.PluginInfo):
                 return False
-            refuse, generation = self._arrival(info.name)
+            refuse, generation = self._count_arrival(info.name)
             overlaps = self._wait_for_old(info.name)
             connection = self._connection(info.name, self._directory_of(info.endpoint), info.endpoint or name)
             error = "" if refuse else self._dial_back(connection, generation)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from numaproof.harness.conformance.catalogue import CATALOGUE
 from numaproof.harness.conformance.checks.check import Check, Feature
+from numaproof.harness.conformance.checks.listing import stays_open
 from numaproof.harness.conformance.exchange import Exchange, Recorder, Registered
 from numaproof.harness.conformance.finding import Facts
 from numaproof.harness.conformance.happenings import Happening, Session
@@ -16,8 +17,8 @@ from numaproof.harness.conformance.result import Report
 from numaproof.harness.conformance.sessions.calls import run_calls
 from numaproof.harness.conformance.sessions.restart import run_restart
 from numaproof.harness.conformance.sessions.start import run_early, run_refused
-from numaproof.harness.conformance.stage import Flips, Pace, Stage, make_place, stage
-from numaproof.harness.conformance.subject import CommandSubject, Place, Subject
+from numaproof.harness.conformance.stage import Flips, Pace, Stage, make_directories, open_stage
+from numaproof.harness.conformance.subject import CommandSubject, SessionDirectories, Subject
 from numaproof.harness.conformance.verdicts import Conditions, judge
 from numaproof.harness.runtimes.local import NamespaceRuntime, ProcessRuntime, namespaces_work
 from numaproof.harness.runtimes.scratch import run_directory
@@ -55,8 +56,8 @@ def check_command(subject: Subject, settings: Settings) -> Report:
     """Check a subject that the suite starts, as often as it needs to."""
     wanted = _sessions(settings.checks)
     with run_directory("check") as root:
-        places = {session: make_place(root / session) for session in wanted}
-        return _run(subject, places, settings, absent={})
+        directories = {session: make_directories(root / session) for session in wanted}
+        return _run(subject, directories, settings, absent={})
 
 
 def check(command: Sequence[str], settings: Settings | None = None) -> Report:
@@ -72,9 +73,9 @@ def check_directory(directory: Path, settings: Settings) -> Report:
     with run_directory("check") as root:
         registry = root / "registry"
         registry.mkdir()
-        places: dict[Session, Place] = dict.fromkeys(wanted, Place(directory, registry))
+        directories: dict[Session, SessionDirectories] = dict.fromkeys(wanted, SessionDirectories(directory, registry))
         # One subject, one directory: the sessions come one after another, the one that may kill it last.
-        return _run(None, places, replace(settings, side_by_side=False), absent)
+        return _run(None, directories, replace(settings, side_by_side=False), absent)
 
 
 def check_socket(socket: Path, settings: Settings) -> Report:
@@ -82,13 +83,13 @@ def check_socket(socket: Path, settings: Settings) -> Report:
     reason = "the suite was given a socket: it neither starts the subject nor plays its kubelet"
     absent: dict[Session, str] = {Session.RESTART: reason, Session.EARLY: reason, Session.REFUSED: reason}
     with run_directory("check") as root:
-        place = make_place(root / Session.CALLS)
-        return _run(None, {Session.CALLS: place}, replace(settings, side_by_side=False), absent, socket)
+        directories = {Session.CALLS: make_directories(root / Session.CALLS)}
+        return _run(None, directories, replace(settings, side_by_side=False), absent, socket)
 
 
-def _watched(checks: Collection[Check]) -> bool:
+def _want_watching(checks: Collection[Check]) -> bool:
     """Whether somebody wants to know that the streams stay open."""
-    return any(check.id == "dp/list/8" for check in checks)
+    return stays_open in checks
 
 
 def _sessions(checks: Collection[Check]) -> tuple[Session, ...]:
@@ -98,7 +99,7 @@ def _sessions(checks: Collection[Check]) -> tuple[Session, ...]:
 
 def _run(
     subject: Subject | None,
-    places: Mapping[Session, Place],
+    directories: Mapping[Session, SessionDirectories],
     settings: Settings,
     absent: Mapping[Session, str],
     socket: Path | None = None,
@@ -106,12 +107,12 @@ def _run(
     recorder = Recorder()
     broken: dict[Session, str] = {}
     quiet = threading.Event()
-    if Session.CALLS not in places or not settings.side_by_side:
+    if Session.CALLS not in directories or not settings.side_by_side:
         quiet.set()
     play = functools.partial(_play, recorder, subject, settings, broken, socket, quiet)
     threads = [
-        threading.Thread(target=play, args=(session, place), name=f"session {session}")
-        for session, place in places.items()
+        threading.Thread(target=play, args=(session, own), name=f"session {session}")
+        for session, own in directories.items()
     ]
     try:
         for thread in threads:
@@ -144,29 +145,29 @@ def _play(
     socket: Path | None,
     quiet: threading.Event,
     session: Session,
-    place: Place,
+    directories: SessionDirectories,
 ) -> None:
     settings.progress(f"session {session}: begins")
     try:
-        with stage(
+        with open_stage(
             session,
             recorder,
             subject,
-            place,
-            pace=settings.pace if _watched(settings.checks) else replace(settings.pace, watch=0),
+            directories,
+            pace=settings.pace if _want_watching(settings.checks) else replace(settings.pace, watch=0),
             flips=settings.flips,
             features=settings.features,
             supervise=settings.supervise,
             seed=settings.seed,
             quiet=quiet,
             refusals=1 if session is Session.REFUSED else 0,
-        ) as played:
+        ) as opened:
             if socket is not None:
-                played.kubelet.adopt_socket(socket)
-            _PLAYS[session](played)
-    except Exception as error:  # whatever it is, it is the suite's own fault, and told as such
-        place_of = traceback.extract_tb(error.__traceback__)[-1]
-        broken[session] = f"{type(error).__name__}: {error} ({Path(place_of.filename).name}:{place_of.lineno})"
+                opened.kubelet.adopt_socket(socket)
+            _PLAYS[session](opened)
+    except Exception as error:  # whatever it is, it is the suite's own fault, and reported as such
+        line = traceback.extract_tb(error.__traceback__)[-1]
+        broken[session] = f"{type(error).__name__}: {error} ({Path(line.filename).name}:{line.lineno})"
     if session is Session.CALLS:
         quiet.set()
     settings.progress(f"session {session}: done")

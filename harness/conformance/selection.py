@@ -18,16 +18,16 @@ def select(level: str, only: Sequence[str], exclude: Sequence[str]) -> tuple[Che
             if not any(_matches(check, pattern) for check in CATALOGUE):
                 raise UserError(f"{option} {pattern}: no check has this id; numaproof check --dry-run lists them")
     levels = _ORDER[: _ORDER.index(RequirementLevel(level)) + 1]
-    chosen = tuple(
+    selected = tuple(
         check
         for check in CATALOGUE
         if check.level in levels
         and (not only or any(_matches(check, pattern) for pattern in only))
         and not any(_matches(check, pattern) for pattern in exclude)
     )
-    if not chosen:
+    if not selected:
         raise UserError("no check is left by --level, --only and --exclude; leave one of them out")
-    return chosen
+    return selected
 
 
 def _matches(check: Check, pattern: str) -> bool:
@@ -35,18 +35,16 @@ def _matches(check: Check, pattern: str) -> bool:
     return fnmatchcase(check.id, pattern) or fnmatchcase(check.id.removeprefix("dp/"), pattern)
 
 
-def read_known_failures(place: Path) -> frozenset[str]:
+def read_known_failures(path: Path) -> frozenset[str]:
     """The ids of a file, one a line; `#` begins a comment."""
     try:
-        lines = place.read_text().splitlines()
+        lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"--known-failures {place}: cannot be read: {error}") from error
+        raise UserError(f"--known-failures {path}: cannot be read: {error}") from error
     ids = [line.partition("#")[0].strip() for line in lines]
     for number, check_id in enumerate(ids, 1):
         if check_id and check_id not in BY_ID:
-            raise UserError(
-                f"{place}: line {number}: {check_id!r} is not a check; numaproof check --dry-run lists them"
-            )
+            raise UserError(f"{path}: line {number}: {check_id!r} is not a check; numaproof check --dry-run lists them")
     return frozenset(check_id for check_id in ids if check_id)
 
 

@@ -34,7 +34,7 @@ def judge(check: Check, exchange: Exchange, conditions: Conditions) -> CheckResu
         return CheckResult(check, CheckVerdict.SKIP, reason)
     try:
         finding = check.judge(exchange, conditions.facts)
-    except Exception as error:  # whatever it is, it is the suite's own fault, and told as such
+    except Exception as error:  # whatever it is, it is the suite's own fault, and reported as such
         return CheckResult(check, CheckVerdict.ERROR, f"{type(error).__name__}: {error}")
     if finding.verdict is not CheckVerdict.FAIL:
         return CheckResult(check, finding.verdict, finding.seen)

@@ -5,7 +5,7 @@ from html import escape
 
 from numaproof.harness.conformance.result import CheckResult, Report
 from numaproof.harness.report.conformance_words import explanation, summary_line, title, verdict_words
-from numaproof.harness.report.exchange_text import about
+from numaproof.harness.report.exchange_text import lines_about
 
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #222; }
@@ -41,7 +41,7 @@ def _row(result: CheckResult, known: Collection[str]) -> str:
 
 def _part(result: CheckResult, report: Report, known: Collection[str]) -> str:
     check = result.check
-    lines = about(check, report.exchange)
+    lines = lines_about(check, report.exchange)
     exchange = escape("\n".join(lines)) if lines else "nothing"
     words = "".join(f"<dt>{name}<dd>{escape(text) or '-'}" for name, text in explanation(result))
     opened = " open" if result.violated else ""

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from numaproof.harness.conformance.result import CheckResult, Report
-from numaproof.harness.report.exchange_text import about
+from numaproof.harness.report.exchange_text import lines_about
 
 
 def as_data(report: Report, known: Collection[str] = ()) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def _check_data(result: CheckResult, report: Report, known: Collection[str]) -> 
     }
     if result.violated:
         data |= {"known": check.id in known, "why": check.why, "remedy": check.remedy}
-        data["exchange"] = about(check, report.exchange)
+        data["exchange"] = lines_about(check, report.exchange)
     return data
 
 

@@ -10,7 +10,7 @@ _LONGEST_MESSAGE = 600
 _MOST_EVENTS = 60
 
 
-def about(check: Check, exchange: Exchange) -> list[str]:
+def lines_about(check: Check, exchange: Exchange) -> list[str]:
     """The events that a check is judged by, as lines; of many the first and the last."""
     events = [e for e in exchange.events if e.session in check.sessions and _topics(e) & set(check.about)]
     events.sort(key=lambda event: event.time)
@@ -46,9 +46,9 @@ def line(event: Event) -> str:
                 f"{where} -> {event.name} [{event.probe}] {message(event.request)} <- {answer} ({event.seconds:.3f} s)"
             )
         case Registered():
-            told = f"{event.resource} {event.version} {event.endpoint}"
+            what = f"{event.resource} {event.version} {event.endpoint}"
             how = event.dial_error or ("accepted" if event.accepted else "refused")
-            return f"{where} <- {event.via} {told}: {how}{', overlaps' if event.overlaps else ''}"
+            return f"{where} <- {event.via} {what}: {how}{', overlaps' if event.overlaps else ''}"
         case Listed():
             return f"{where} <- ListAndWatch stream {event.stream}: {event.size} bytes {message(event.response)}"
         case Opened():

@@ -35,7 +35,7 @@ def _items(response: api.ContainerAllocateResponse) -> Counter[Item]:
     return bag
 
 
-def _answered(
+def _answers(
     exchange: Exchange, *probes: Probe
 ) -> Iterator[tuple[Called, list[list[str]], list[api.ContainerAllocateResponse]]]:
     for call in exchange.calls(Method.ALLOCATE, *probes):
@@ -44,7 +44,7 @@ def _answered(
             yield call, batches, list(call.response.container_responses)
 
 
-def _asked(call: Called) -> str:
+def _request_text(call: Called) -> str:
     assert isinstance(call.request, api.AllocateRequest)
     return " + ".join(f"[{', '.join(c.devices_ids)}]" for c in call.request.container_requests)
 
@@ -63,9 +63,11 @@ def has_response(exchange: Exchange, _facts: Facts) -> Finding:
     calls = exchange.calls(Method.ALLOCATE, *_VALID)
     if not calls:
         return skipped(NO_DEVICE)
-    wrong = [f"{_asked(call)}: {call.code}: {call.details}" for call in calls if call.code != "OK"]
+    wrong = [f"{_request_text(call)}: {call.code}: {call.details}" for call in calls if call.code != "OK"]
     wrong += [
-        f"{_asked(call)}: no container response" for call, _, answers in _answered(exchange, *_VALID) if not answers
+        f"{_request_text(call)}: no container response"
+        for call, _, answers in _answers(exchange, *_VALID)
+        if not answers
     ]
     return finding_of(wrong, f"{len(calls)} allocations succeeded")
 
@@ -84,29 +86,29 @@ def has_response(exchange: Exchange, _facts: Facts) -> Finding:
     about=(Method.ALLOCATE,),
 )
 def as_many(exchange: Exchange, _facts: Facts) -> Finding:
-    alone: dict[tuple[str, tuple[str, ...]], list[Counter[Item]]] = {}
-    for call, batches, answers in _answered(exchange, Probe.SINGLE, Probe.ORDERED):
+    separate: dict[tuple[str, tuple[str, ...]], list[Counter[Item]]] = {}
+    for call, batches, answers in _answers(exchange, Probe.SINGLE, Probe.ORDERED):
         if len(batches) == 1 and len(answers) == 1:
-            alone.setdefault((call.resource, tuple(batches[0])), []).append(_items(answers[0]))
+            separate.setdefault((call.resource, tuple(batches[0])), []).append(_items(answers[0]))
     wrong, compared = [], 0
-    for call, batches, answers in _answered(exchange, Probe.BATCH, Probe.MIXED_SIZES, Probe.SAME_TWICE):
+    for call, batches, answers in _answers(exchange, Probe.BATCH, Probe.MIXED_SIZES, Probe.SAME_TWICE):
         if not answers:
-            continue  # told by the check before
+            continue  # the check before reports it
         compared += 1
         if len(answers) != len(batches):
-            wrong.append(f"{_asked(call)}: {len(batches)} requests, {len(answers)} responses")
+            wrong.append(f"{_request_text(call)}: {len(batches)} requests, {len(answers)} responses")
             continue
         if call.probe == Probe.SAME_TWICE:
             continue  # what the second of them gets is the plugin's to decide
         for ids, answer in zip(batches, answers, strict=True):
             wrong += [
-                f"{_asked(call)}: for [{', '.join(ids)}] {problem}"
-                for problem in _unlike(_items(answer), alone.get((call.resource, tuple(ids)), []))
+                f"{_request_text(call)}: for [{', '.join(ids)}] {problem}"
+                for problem in _batch_problems(_items(answer), separate.get((call.resource, tuple(ids)), []))
             ]
     return finding_of(wrong, "batches equal separate calls") if compared else skipped("it has no two healthy devices")
 
 
-def _unlike(batch: Counter[Item], separate: list[Counter[Item]]) -> Iterator[str]:
+def _batch_problems(batch: Counter[Item], separate: list[Counter[Item]]) -> Iterator[str]:
     """How an answer in a batch differs from the answers to separate calls; what differs among those says nothing."""
     if not separate:
         return
@@ -114,12 +116,12 @@ def _unlike(batch: Counter[Item], separate: list[Counter[Item]]) -> Iterator[str
     for other in separate[1:]:
         steady = steady & other
     if missing := steady - batch:
-        yield f"the batch lacks {_words(missing)}"
+        yield f"the batch lacks {_items_text(missing)}"
     if all(other == separate[0] for other in separate) and (extra := batch - separate[0]):
-        yield f"the batch has {_words(extra)} that a separate call has not"
+        yield f"the batch has {_items_text(extra)} that a separate call has not"
 
 
-def _words(items: Counter[Item]) -> str:
+def _items_text(items: Counter[Item]) -> str:
     return ", ".join(" ".join(item[:3]) for item in list(items)[:3])
 
 
@@ -140,18 +142,19 @@ def invalid_ids(exchange: Exchange, _facts: Facts) -> Finding:
     calls = exchange.calls(Method.ALLOCATE, Probe.UNKNOWN, Probe.MIXED, Probe.EMPTY)
     if not calls:
         return skipped(NOT_REACHED)
-    wrong = [f"{call.probe} ids {_asked(call)} are allocated" for call in calls if call.code == "OK"]
+    wrong = [f"{call.probe} ids {_request_text(call)} are allocated" for call in calls if call.code == "OK"]
     cancelled = exchange.happened(Happening.STREAM_CANCELLED)
     for event in exchange.happenings(Happening.SUBJECT_EXITED, Session.CALLS):
         # Who exits after its stream was cancelled has survived the calls: that is another check's.
         if not (cancelled and event.time >= cancelled.time):
             before = [c for c in exchange.calls(Method.ALLOCATE) if c.time <= event.time]
             if before and before[-1] in calls and event.time - before[-1].time - before[-1].seconds < 10:
-                wrong.append(
-                    f"{before[-1].probe} ids {_asked(before[-1])}: the subject exited with the code {event.value}"
-                )
+                ids = f"{before[-1].probe} ids {_request_text(before[-1])}"
+                wrong.append(f"{ids}: the subject exited with the code {event.value}")
     wrong += [
-        f"{c.probe} ids {_asked(c)}: no answer in {c.seconds:.0f} s" for c in calls if c.code == "DEADLINE_EXCEEDED"
+        f"{c.probe} ids {_request_text(c)}: no answer in {c.seconds:.0f} s"
+        for c in calls
+        if c.code == "DEADLINE_EXCEEDED"
     ]
     return finding_of(wrong, "all are refused")
 
@@ -169,20 +172,19 @@ def invalid_ids(exchange: Exchange, _facts: Facts) -> Finding:
 def steady(exchange: Exchange, _facts: Facts) -> Finding:
     first: dict[tuple[str, tuple[str, ...]], tuple[str, Counter[Item]]] = {}
     wrong, compared = [], 0
-    for call, batches, answers in _answered(exchange, Probe.SINGLE, Probe.ORDERED):
+    for call, batches, answers in _answers(exchange, Probe.SINGLE, Probe.ORDERED):
         if len(batches) != 1 or len(answers) != 1:
             continue
         key = (call.resource, tuple(sorted(batches[0])))
         items = _items(answers[0])
         if key not in first:
-            first[key] = (_asked(call), items)
+            first[key] = (_request_text(call), items)
             continue
         compared += 1
         before, seen = first[key]
         if items != seen:
-            wrong.append(
-                f"{before} has {_words(seen - items) or 'less'}, {_asked(call)} has {_words(items - seen) or 'less'}"
-            )
+            less, more = _items_text(seen - items) or "less", _items_text(items - seen) or "less"
+            wrong.append(f"{before} has {less}, {_request_text(call)} has {more}")
     return finding_of(wrong, f"{compared} repetitions agree") if compared else skipped(NO_DEVICE)
 
 
@@ -202,7 +204,7 @@ def steady(exchange: Exchange, _facts: Facts) -> Finding:
 def distinct_paths(exchange: Exchange, _facts: Facts) -> Finding:
     wrong, owners = [], dict[tuple[str, str], str]()
     answered = False
-    for call, _batches, answers in _answered(exchange, *_VALID):
+    for call, _batches, answers in _answers(exchange, *_VALID):
         for answer in answers:
             answered = True
             for kind, paths in (
@@ -210,7 +212,9 @@ def distinct_paths(exchange: Exchange, _facts: Facts) -> Finding:
                 ("mounts", [mount.container_path for mount in answer.mounts]),
             ):
                 wrong += [
-                    f"{_asked(call)}: {count} {kind} at {path}" for path, count in Counter(paths).items() if count > 1
+                    f"{_request_text(call)}: {count} {kind} at {path}"
+                    for path, count in Counter(paths).items()
+                    if count > 1
                 ]
                 for path in paths:
                     owner = owners.setdefault((kind, path), call.resource)
@@ -233,14 +237,14 @@ def distinct_paths(exchange: Exchange, _facts: Facts) -> Finding:
 )
 def well_formed(exchange: Exchange, _facts: Facts) -> Finding:
     wrong, answered = [], False
-    for call, _batches, answers in _answered(exchange, *_VALID):
+    for call, _batches, answers in _answers(exchange, *_VALID):
         for answer in answers:
             answered = True
-            wrong += [f"{_asked(call)}: {problem}" for problem in _malformed(answer)]
+            wrong += [f"{_request_text(call)}: {problem}" for problem in _form_problems(answer)]
     return finding_of(wrong, "paths, permissions and names are well-formed") if answered else skipped(NO_DEVICE)
 
 
-def _malformed(answer: api.ContainerAllocateResponse) -> Iterator[str]:
+def _form_problems(answer: api.ContainerAllocateResponse) -> Iterator[str]:
     paths = [("container", mount.container_path) for mount in answer.mounts]
     paths += [("host", mount.host_path) for mount in answer.mounts]
     paths += [("container", spec.container_path) for spec in answer.devices]
@@ -269,7 +273,7 @@ def _malformed(answer: api.ContainerAllocateResponse) -> Iterator[str]:
 def environment_names(exchange: Exchange, _facts: Facts) -> Finding:
     wrong, owners = [], dict[str, str]()
     answered = False
-    for call, _batches, answers in _answered(exchange, *_VALID):
+    for call, _batches, answers in _answers(exchange, *_VALID):
         for name in sorted({name for answer in answers for name in answer.envs}):
             answered = True
             owner = owners.setdefault(name, call.resource)

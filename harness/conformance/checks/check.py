@@ -16,7 +16,7 @@ class RequirementLevel(StrEnum):
 
     MUST = "must"  # a violation fails the run
     SHOULD = "should"  # a violation warns; it fails the run when the user is strict
-    MAY = "may"  # a violation is told
+    MAY = "may"  # a violation is reported, and no more
 
 
 class Feature(StrEnum):

@@ -70,13 +70,13 @@ def full_and_prompt(exchange: Exchange, _facts: Facts) -> Finding:
         elif end is None or not end.expected or end.time - opened.time > PROMPT_SECONDS:
             how = f"the stream ended with {end.code} {end.details}" if end and not end.expected else "nothing came"
             wrong.append(f"{opened.resource}: no list: {how}")
-        wrong += [f"{opened.resource}: {problem}" for problem in _partial(lists)]
+        wrong += [f"{opened.resource}: {problem}" for problem in _partial_list_problems(lists)]
     if slowest > PROMPT_SECONDS:
         wrong.append(f"the first list came after {slowest:.1f} s")
     return finding_of(wrong, f"the slowest first list took {slowest:.2f} s")
 
 
-def _partial(lists: tuple[Listed, ...]) -> Iterator[str]:
+def _partial_list_problems(lists: tuple[Listed, ...]) -> Iterator[str]:
     """A message that tells of changed devices only, and leaves all others out."""
     for earlier, later in itertools.pairwise(lists):
         before = {device.ID: device.health for device in earlier.response.devices}
@@ -322,7 +322,7 @@ def reaches_current(exchange: Exchange, _facts: Facts) -> Finding:
         return passed(f"unhealthy: {found.details}")
     if missing := exchange.happened(Happening.UNHEALTHY_NOT_SEEN_AFTER):
         return failed(f"a device was made unhealthy, and no list of the current stream says so {missing.details}")
-    return _no_flip(exchange)
+    return _why_no_change(exchange)
 
 
 @check(
@@ -343,10 +343,10 @@ def recovers(exchange: Exchange, _facts: Facts) -> Finding:
         return failed(f"a device was healed, and no list says so {missing.details}")
     if exchange.happened(Happening.UNHEALTHY_NOT_SEEN_BEFORE):
         return skipped("no device was reported as unhealthy")
-    return _no_flip(exchange)
+    return _why_no_change(exchange)
 
 
-def _no_flip(exchange: Exchange) -> Finding:
+def _why_no_change(exchange: Exchange) -> Finding:
     for event in exchange.of(Happened, Session.RESTART):
         if event.what in _ASKED and event.value:
             return skipped(f"the command failed: {event.details}")

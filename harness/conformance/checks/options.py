@@ -20,12 +20,12 @@ def options_succeed(exchange: Exchange, _facts: Facts) -> Finding:
     wrong = [
         f"{call.code}: {call.details}"
         for call in exchange.calls(Method.OPTIONS, Probe.REGISTER, Probe.OPTIONS)
-        if call.code != "OK" and not _is_asked_in_vain(exchange, call)
+        if call.code != "OK" and not _reaches_nobody(exchange, call)
     ]
     return finding_of(wrong, "it answers")
 
 
-def _is_asked_in_vain(exchange: Exchange, call: Called) -> bool:
+def _reaches_nobody(exchange: Exchange, call: Called) -> bool:
     """Whether a call reached nobody because the subject was just dying, of another call or by the suite's own hand."""
     ends = [event.time for event in exchange.of(Ended, call.session)]
     ends += [event.time for event in exchange.happenings(Happening.CONNECTIONS_END, call.session)]

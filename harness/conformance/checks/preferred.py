@@ -44,11 +44,11 @@ def valid_preferences(exchange: Exchange, _facts: Facts) -> Finding:
         if answer is None:
             wrong.append(f"{wish}: {call.code}: {call.details}")
         elif answer:
-            wrong += [f"{wish}: {problem}" for problem in _invalid(asked, answer)]
+            wrong += [f"{wish}: {problem}" for problem in _answer_problems(asked, answer)]
     return finding_of(wrong, f"{judged} requests were answered") if judged else skipped(NO_DEVICE)
 
 
-def _invalid(asked: api.ContainerPreferredAllocationRequest, answer: list[str]) -> Iterator[str]:
+def _answer_problems(asked: api.ContainerPreferredAllocationRequest, answer: list[str]) -> Iterator[str]:
     if outside := set(answer) - set(asked.available_deviceIDs):
         yield f"{sorted(outside)[0]!r} is not available"
     if missing := set(asked.must_include_deviceIDs) - set(answer):

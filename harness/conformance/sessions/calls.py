@@ -22,7 +22,7 @@ def run_calls(stage: Stage) -> None:
     """Call everything; what may kill the subject comes last, and the cancelled stream at the very end."""
     stage.kubelet.start()
     stage.launch()
-    if not stage.registered():
+    if not stage.wait_for_registration():
         stage.tell(Happening.NOT_REGISTERED, stage.life.last_output())
         return
     started = time.monotonic()
@@ -44,7 +44,7 @@ def run_calls(stage: Stage) -> None:
 
 
 def _healthy(stage: Stage, connection: Connection) -> list[str]:
-    lists = stage.lists(connection)
+    lists = stage.wait_for_lists(connection)
     return list(dict.fromkeys(d.ID for d in lists[-1].devices if d.health == "Healthy")) if lists else []
 
 
@@ -168,10 +168,10 @@ def _watch(stage: Stage, until: float) -> None:
 
 
 def _cancel(stage: Stage, connection: Connection) -> None:
-    if connection.stream is None or not stage.lists(connection):
+    if connection.stream is None or not stage.wait_for_lists(connection):
         return
     stage.tell(Happening.STREAM_CANCELLED, connection.resource)  # first: what the subject does of it comes after
     connection.stream.cancel()
     connection.watch(Probe.SECOND)
-    stage.lists(connection)
+    stage.wait_for_lists(connection)
     connection.call(Method.OPTIONS, api.Empty(), Probe.AFTER_CANCEL)

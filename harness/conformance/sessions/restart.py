@@ -43,7 +43,7 @@ def run_restart(stage: Stage) -> None:
     """Play it; the checks read what is told here."""
     stage.kubelet.start()
     stage.launch()
-    if not stage.registered():
+    if not stage.wait_for_registration():
         stage.tell(Happening.NOT_REGISTERED, stage.life.last_output())
         return
     if stage.flips:
@@ -59,8 +59,8 @@ def run_restart(stage: Stage) -> None:
 
 
 def _may_flip(stage: Stage) -> bool:
-    """Whether every stream has brought a list: without one no change can be told."""
-    return all(stage.lists(connection) for connection in stage.kubelet.connections().values())
+    """Whether every stream has brought a list: without one no change can be seen."""
+    return all(stage.wait_for_lists(connection) for connection in stage.kubelet.connections().values())
 
 
 def _restart(stage: Stage) -> float | None:
@@ -74,7 +74,8 @@ def _restart(stage: Stage) -> float | None:
         return None
     seconds = time.monotonic() - started
     stage.tell(Happening.REGISTERED_AGAIN, f"after {seconds:.2f} s")
-    stage.registered()  # some come twice: once for their socket that is gone, once for the kubelet's that is new
+    # Some come twice: once for their socket that is gone, once for the kubelet's that is new.
+    stage.wait_for_registration()
     return seconds
 
 

@@ -18,7 +18,7 @@ def run_early(stage: Stage) -> None:
     stage.wait(lambda: False, stage.pace.early)
     if stage.life.alive():
         stage.kubelet.start()
-        if stage.registered():
+        if stage.wait_for_registration():
             stage.tell(Happening.REGISTERED_LATE)
         elif stage.life.alive():
             stage.tell(Happening.IDLE_BEFORE_LATE_KUBELET, f"for {stage.pace.start:g} s")
@@ -28,7 +28,7 @@ def run_early(stage: Stage) -> None:
         stage.kubelet.start()
     if not stage.life.alive():
         stage.launch()
-        if not stage.registered():
+        if not stage.wait_for_registration():
             stage.tell(Happening.NOT_REGISTERED, stage.life.last_output())
             return
     _terminate(stage)
@@ -36,9 +36,9 @@ def run_early(stage: Stage) -> None:
 
 def _terminate(stage: Stage) -> None:
     # One that registered just before the news of kubelet.sock reached it begins anew: it is to be through with that.
-    stage.wait(stage.connected)
+    stage.wait(stage.is_connected)
     for connection in stage.kubelet.connections().values():
-        stage.lists(connection)
+        stage.wait_for_lists(connection)
     if not stage.life.alive():
         return  # it has ended by itself meanwhile: there is nothing left to end
     stage.kubelet.retire()
@@ -47,7 +47,7 @@ def _terminate(stage: Stage) -> None:
     if not stage.wait(lambda: not stage.life.alive()):
         stage.tell(Happening.SURVIVES_SIGTERM, f"for {stage.pace.timeout:g} s")
         return
-    left = (set(sockets_in(stage.place.directory)) - {"kubelet.sock"}) | set(sockets_in(stage.place.registry))
+    left = (set(sockets_in(stage.directories.plugins)) - {"kubelet.sock"}) | set(sockets_in(stage.directories.registry))
     if left:
         stage.tell(Happening.SOCKET_LEFT, ", ".join(sorted(left)))
 
@@ -79,9 +79,9 @@ def run_refused(stage: Stage) -> None:
 
 
 def _leave_sockets(stage: Stage) -> None:
-    """A socket that nobody listens to at each place where the subject had one; the killed one has left most of them."""
+    """A socket that nobody listens to wherever the subject had one; the killed one has left most of them."""
     for event in stage.recorder.exchange().of(Registered, stage.name):
-        directory = stage.place.registry if event.via == Method.GET_INFO else stage.place.directory
+        directory = stage.directories.registry if event.via is Method.GET_INFO else stage.directories.plugins
         name = event.endpoint.rsplit("/", 1)[-1]
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as stale:
             stale.bind(str(directory / name))  # fails where the socket is still there, which is as good

@@ -105,7 +105,7 @@ def test_the_machine_is_the_subjects_sysfs(capsys: pytest.CaptureFixture[str]) -
 
 def test_environment_binds_and_the_options_file() -> None:
     Path("device.yaml").write_text("- {id: z}\n")
-    script = '[ "$KIND" = generic ] && exec "$0" -m plugins_mock "$KIND" --devices /mnt/np/device.yaml'
+    script = '[ "$KIND" = generic ] && exec "$0" -m numaproof.plugins_mock "$KIND" --devices /mnt/np/device.yaml'
     options = {"command": ["sh", "-c", script, sys.executable], "bind": ["device.yaml:/mnt/np/device.yaml:ro"]}
     options |= {"env": ["KIND=generic"], "exclude": ["dp/register/*"]}
     Path("numaproof.yaml").write_text(yaml.safe_dump({"check": options}))

@@ -166,17 +166,19 @@ def test_a_judge_that_stumbles_is_an_error_of_the_suite() -> None:
 
 def test_batches_are_compared_with_separate_calls_as_far_as_those_agree() -> None:
     a, b = (["a"], env(X="a")), (["b"], env(X="b"))
-    alone = [allocated(Probe.SINGLE, a), allocated(Probe.SINGLE, b)]
-    assert verdict("dp/allocate/2", *alone, allocated(Probe.BATCH, a, b)) == "pass"
-    assert verdict("dp/allocate/2", *alone, allocated(Probe.BATCH, a, (["b"], env(X="a,b")))) == "fail"
-    assert verdict("dp/allocate/2", *alone, allocated(Probe.BATCH, a, (["b"], env(X="b", Y="a")))) == "fail"
+    separate = [allocated(Probe.SINGLE, a), allocated(Probe.SINGLE, b)]
+    assert verdict("dp/allocate/2", *separate, allocated(Probe.BATCH, a, b)) == "pass"
+    assert verdict("dp/allocate/2", *separate, allocated(Probe.BATCH, a, (["b"], env(X="a,b")))) == "fail"
+    assert verdict("dp/allocate/2", *separate, allocated(Probe.BATCH, a, (["b"], env(X="b", Y="a")))) == "fail"
     # Separate calls that differ among themselves prove nothing about a batch: that is another check's.
     unsteady = [allocated(Probe.SINGLE, (["b"], env(X="b", T=time))) for time in "12"]
     assert (
-        verdict("dp/allocate/2", alone[0], *unsteady, allocated(Probe.BATCH, a, (["b"], env(X="b", T="3")))) == "pass"
+        verdict("dp/allocate/2", separate[0], *unsteady, allocated(Probe.BATCH, a, (["b"], env(X="b", T="3"))))
+        == "pass"
     )
     assert (
-        verdict("dp/allocate/2", alone[0], *unsteady, allocated(Probe.BATCH, a, (["b"], env(X="a", T="3")))) == "fail"
+        verdict("dp/allocate/2", separate[0], *unsteady, allocated(Probe.BATCH, a, (["b"], env(X="a", T="3"))))
+        == "fail"
     )
 
 
@@ -278,8 +280,8 @@ def test_a_fault_of_the_suite_is_an_error_and_a_missing_session_a_skip() -> None
 
 def test_features_decide_what_is_judged() -> None:
     exchange = Exchange((registered(),))
-    told = judge(BY_ID["dp/preferred/1"], exchange, Conditions(Facts(), {}, {}))
-    assert (told.verdict, "get_preferred_allocation_available" in told.seen) == ("skip", True)
+    unforced = judge(BY_ID["dp/preferred/1"], exchange, Conditions(Facts(), {}, {}))
+    assert (unforced.verdict, "get_preferred_allocation_available" in unforced.seen) == ("skip", True)
     forced = judge(
         BY_ID["dp/preferred/1"], exchange, Conditions(Facts(), {}, {}, features=frozenset({Feature.PREFERRED}))
     )

@@ -16,7 +16,7 @@ from numaproof.harness.report.conformance_html import html
 from numaproof.harness.report.conformance_junit import junit
 from numaproof.harness.report.conformance_terminal import show
 from numaproof.harness.report.conformance_yaml import as_yaml
-from numaproof.harness.report.exchange_text import about
+from numaproof.harness.report.exchange_text import lines_about
 
 RESOURCE = "example.com/gpu"
 
@@ -110,7 +110,7 @@ def test_a_terminal_shows_every_result_and_explains_the_violations() -> None:
 
 
 def test_a_check_is_shown_what_it_is_about_in_its_own_sessions() -> None:
-    assert [line.split()[2:] for line in about(BY_ID["dp/list/9"], REPORT.exchange)] == [
+    assert [line.split()[2:] for line in lines_about(BY_ID["dp/list/9"], REPORT.exchange)] == [
         line.split()
         for line in (
             "calls -> ListAndWatch stream 1 opened [registered]",
@@ -119,16 +119,18 @@ def test_a_check_is_shown_what_it_is_about_in_its_own_sessions() -> None:
             "calls .. stream 1 ended as expected: CANCELLED",
         )
     ]
-    [allocation] = about(BY_ID["dp/allocate/1"], REPORT.exchange)
+    [allocation] = lines_about(BY_ID["dp/allocate/1"], REPORT.exchange)
     assert allocation.endswith("-> Allocate [single] {} <- INTERNAL  (1.000 s)")
-    assert about(BY_ID["dp/register/11"], REPORT.exchange) == ["   0.500 s  early    .. subject exited (2) panic: <no>"]
+    assert lines_about(BY_ID["dp/register/11"], REPORT.exchange) == [
+        "   0.500 s  early    .. subject exited (2) panic: <no>"
+    ]
 
 
 def test_of_many_events_and_of_long_messages_a_part_is_shown() -> None:
     many = Exchange(tuple(listed(n, f"device-{n}") for n in range(100)))
-    lines = about(BY_ID["dp/list/2"], many)
+    lines = lines_about(BY_ID["dp/list/2"], many)
     assert (len(lines), lines[30]) == (61, "... 40 more ...")
     assert ("device-0" in lines[0], "device-99" in lines[-1]) == (True, True)
-    [line] = about(BY_ID["dp/list/2"], Exchange((listed(1, *(f"{n:040}" for n in range(1000))),)))
+    [line] = lines_about(BY_ID["dp/list/2"], Exchange((listed(1, *(f"{n:040}" for n in range(1000))),)))
     assert "{1000 devices: " in line
     assert len(line) < 500
