@@ -13,7 +13,7 @@ from rich.console import Console
 
 from numaproof import fake_sysfs
 from numaproof.harness.conformance.check_file import OPTIONS_FILE, add_file_options
-from numaproof.harness.conformance.checks.check import Check
+from numaproof.harness.conformance.checks.check import Check, RequirementLevel
 from numaproof.harness.conformance.finding import CheckVerdict
 from numaproof.harness.conformance.machine_facts import facts_of
 from numaproof.harness.conformance.result import Report
@@ -57,7 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--healthy", metavar="CMD", help="a shell command that makes it healthy again")
     where.add_argument("--remove-file", metavar="PATH", help="removing this file makes a device unhealthy")
     what = parser.add_argument_group("the checks")
-    what.add_argument("--level", choices=("must", "should", "may"), help="check up to this level (may: all)")
+    levels = [level.value for level in RequirementLevel]
+    what.add_argument("--level", choices=levels, help="check up to this level (may: all)")
     what.add_argument("--strict", action="store_true", default=None, help="a violated SHOULD fails the run")
     what.add_argument("--only", action="append", metavar="ID", help="check this id or glob (dp/list/*) only")
     what.add_argument("--exclude", action="append", metavar="ID", help="do not check this id or glob")

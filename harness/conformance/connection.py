@@ -85,7 +85,7 @@ class Stream:
             return list(self._lists)
 
     def missing(self) -> frozenset[str]:
-        """The ids of devices that this stream has called healthy, and calls so no more."""
+        """The ids of devices that this stream has called healthy, and no longer does."""
         with self._lock:
             return self._missing
 

@@ -265,7 +265,7 @@ def _comes_again(exchange: Exchange, end: Ended) -> bool:
     RequirementLevel.MUST,
     title="a cancelled stream",
     requirement="The plugin survives a cancelled stream, and a second one starts with a fresh full list.",
-    why="A kubelet whose connection broke asks again; a plugin that died, or has its list no more, is lost to it.",
+    why="A kubelet whose connection broke asks again; a plugin that died, or no longer has its list, is lost to it.",
     remedy=(
         "Treat each ListAndWatch call as new: send the list first, then wait for changes or the end of the call's "
         "context."

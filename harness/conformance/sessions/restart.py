@@ -109,7 +109,7 @@ def _all_ended(stage: Stage) -> bool:
 
 
 def _missing(stage: Stage) -> frozenset[tuple[str, str]]:
-    """(resource, id) of the devices that the current streams called healthy, and call so no more."""
+    """(resource, id) of the devices that the current streams called healthy, and no longer do."""
     return frozenset(
         (resource, device)
         for resource, connection in stage.kubelet.connections().items()
