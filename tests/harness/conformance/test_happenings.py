@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from numaproof.harness import conformance
-from numaproof.harness.conformance.happenings import Happening, Probe
+from numaproof.harness.conformance.catalogue import CATALOGUE
+from numaproof.harness.conformance.happenings import Happening, Method, Probe, Topic
 
 FOLDER = Path(conformance.__file__).parent
 TELLING = [
@@ -50,3 +51,13 @@ def test_every_word_is_judged_or_has_a_reason_not_to_be(kind: type[Enum]) -> Non
 
 def test_no_two_happenings_read_alike() -> None:
     assert len({happening.text for happening in Happening}) == len(Happening)
+
+
+def test_every_topic_is_that_of_a_happening_and_shown_for_a_check() -> None:
+    streams = {Topic.STREAM}  # their beginnings and ends are events of their own
+    assert {topic for happening in Happening for topic in happening.topics} | streams == set(Topic)
+    assert {topic for check in CATALOGUE for topic in check.about if isinstance(topic, Topic)} == set(Topic)
+
+
+def test_every_method_is_shown_for_a_check() -> None:
+    assert {method for check in CATALOGUE for method in check.about if isinstance(method, Method)} == set(Method)
