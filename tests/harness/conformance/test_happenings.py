@@ -54,8 +54,7 @@ def test_no_two_happenings_read_alike() -> None:
 
 
 def test_every_topic_is_that_of_a_happening_and_shown_for_a_check() -> None:
-    streams = {Topic.STREAM}  # their beginnings and ends are events of their own
-    assert {topic for happening in Happening for topic in happening.topics} | streams == set(Topic)
+    assert {topic for happening in Happening for topic in happening.topics} == set(Topic)
     assert {topic for check in CATALOGUE for topic in check.about if isinstance(topic, Topic)} == set(Topic)
 
 
