@@ -158,7 +158,7 @@ def _at_start(args: argparse.Namespace, faults: dict[str, list[Fault]]) -> int:
         if fault.kind == "give-up" and no_kubelet:
             signal.sigwait(_SIGNALS)
             return 1
-        if fault.kind == "stale" and any(place.name != "kubelet.sock" for place in args.dir.glob("*.sock")):
+        if fault.kind == "stale" and any(path.name != "kubelet.sock" for path in args.dir.glob("*.sock")):
             return 1
     return 0
 
@@ -184,11 +184,11 @@ def _apply_health(plugin: MockPlugin, health_file: Path) -> None:
 class _Recorder:
     """Appends each call to a file, whole lines at a time."""
 
-    def __init__(self, place: Path, stack: contextlib.ExitStack) -> None:
+    def __init__(self, path: Path, stack: contextlib.ExitStack) -> None:
         try:
-            self._file = stack.enter_context(place.open("a", buffering=1))
+            self._file = stack.enter_context(path.open("a", buffering=1))
         except OSError as error:
-            raise PluginError(f"--record {place}: {error.strerror}; give a file that can be written") from error
+            raise PluginError(f"--record {path}: {error.strerror}; give a file that can be written") from error
 
     def __call__(self, call: Call) -> None:
         line = {"time": time.time(), "call": call.name, "request": MessageToDict(call.request)}

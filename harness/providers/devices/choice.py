@@ -15,7 +15,7 @@ AskSets = Callable[[Collection[str], Collection[str], int], Sequence[frozenset[s
 
 
 class Split(NamedTuple):
-    """Devices by their place: on a node of the affinity, on other nodes only, on none."""
+    """Devices by where they are: on a node of the affinity, on other nodes only, on none."""
 
     aligned: frozenset[str]
     unaligned: frozenset[str]

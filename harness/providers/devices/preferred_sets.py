@@ -19,7 +19,7 @@ class PreferredSets:
 
     An answer holds as long as the question would be word for word the same: another list of devices, another health,
     another pod's devices or another size make another question. Hints are always asked for anew, so an answer never
-    outlives the decision that it was given for; a failed call is no answer, and is not kept.
+    outlives the decision that it was given for; a call that failed has no answer to keep.
     """
 
     def __init__(self, port: PreferredPort | None) -> None:
