@@ -26,7 +26,7 @@ from numaproof.plugins_mock.faults import FAULTS, Fault, parse_fault
 from numaproof.plugins_mock.kinds import KINDS
 from numaproof.plugins_mock.links import Links
 from numaproof.plugins_mock.plugin import MockPlugin
-from numaproof.plugins_mock.service import Call
+from numaproof.plugins_mock.service import PLURAL_PATHS, Call
 
 _SIGNALS = {signal.SIGTERM, signal.SIGINT}
 _POLL_SECONDS = 0.1
@@ -54,6 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--numa", default="", metavar="NODE,...", help="with --count: spread over these NUMA nodes")
     parser.add_argument("--preferred", choices=PREFERENCES, help="which sets it prefers (default: links for a gpu)")
     parser.add_argument("--plural", action="store_true", help="serve the draft GetPreferredAllocations too")
+    parser.add_argument(
+        "--plural-path",
+        choices=PLURAL_PATHS,
+        help="serve the draft there only: on the proposal's path (/v1beta1.DevicePlugin/GetPreferredAllocations) or in"
+        " numaproof's own service (default: both)",
+    )
     parser.add_argument("--pre-start", action="store_true", help="ask for PreStartContainer")
     parser.add_argument(
         "--fault", action="append", default=[], metavar="CALL=KIND[:VALUE][*TIMES]", help="see --list-faults"
@@ -103,7 +109,8 @@ def _run(args: argparse.Namespace) -> int:
                 faults=faults,
                 respond=kind.respond(resource),
                 preferred=preference(chosen, links, devices),
-                plural=args.plural,
+                plural=args.plural or args.plural_path is not None,
+                plural_paths=(args.plural_path,) if args.plural_path else PLURAL_PATHS,
                 pre_start=args.pre_start,
                 on_call=recorder,
                 log=lambda line: print(line, flush=True),

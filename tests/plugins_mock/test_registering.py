@@ -11,7 +11,7 @@ from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
 from numaproof.plugins_mock import MockDevice, MockPlugin
 from tests.places import short_directory
 from tests.plugins_mock.kubelet import Registrations, dial, kubelet
-from tests.plugins_mock.test_plugin import DEVICES, RESOURCE, SECONDS, first_list, lowest
+from tests.plugins_mock.serving import DEVICES, RESOURCE, SECONDS, first_list, lowest
 from tests.waiting import wait_until
 
 

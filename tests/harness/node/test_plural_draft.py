@@ -47,3 +47,15 @@ def test_containers_of_one_pod_are_asked_for_one_by_one() -> None:
                 [f"gpu0{number}" for number in range(8)],
                 [f"gpu0{number}" for number in (1, 3, 4, 5, 6, 7)],
             ]
+
+
+def test_a_plugin_with_the_proposals_path_alone_decides_as_well() -> None:
+    with running_node(STATIC | {"topologyManagerPolicy": "restricted"}) as node, client(node.root) as control:
+        gpu = MockPlugin(
+            GPU, devices("gpu", 4), node.device_plugins, preferred=pairs, plural=True, plural_paths=["proposal"]
+        )
+        with listed_plugins(node, gpu):
+            assert asked(gpu) == [[]], "the node's look whether the call is served"
+            assert [plugin.preferred_sets for plugin in control.state().plugins] == [True]
+            assert control.admit(pod("p", {"cpu": 10, "memory": "100Gi", GPU: 2})).verdict.admitted
+            assert asked(gpu) == [[], ["gpu00", "gpu01", "gpu02", "gpu03"]]
