@@ -1,5 +1,7 @@
 """Fake plugins that serve, and the calls that tests make to them."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -29,11 +31,27 @@ def served(*faults: str, **more: object) -> Iterator[tuple[MockPlugin, api_grpc.
         call, fault = parse_fault(text)
         plan.setdefault(call, []).append(fault)
     with (
-        short_directory() as place,
-        MockPlugin(RESOURCE, DEVICES, place, faults=plan, preferred=lowest(), **more) as plugin,  # type: ignore[arg-type]
+        short_directory() as directory,
+        MockPlugin(RESOURCE, DEVICES, directory, faults=plan, preferred=lowest(), **more) as plugin,  # type: ignore[arg-type]
         dial(plugin.socket) as channel,
     ):
         yield plugin, api_grpc.DevicePluginStub(channel)
+
+
+@contextmanager
+def program(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A plugin in a process of its own; killed if it does not end by itself."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "numaproof.plugins_mock", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def allocate(stub: api_grpc.DevicePluginStub, *batches: list[str]) -> api.AllocateResponse:

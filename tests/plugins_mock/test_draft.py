@@ -7,8 +7,9 @@ import grpc
 import pytest
 
 from tests.harness.api.wire import part, text, whole
-from tests.plugins_mock.kubelet import dial
-from tests.plugins_mock.serving import SECONDS, served
+from tests.places import short_directory
+from tests.plugins_mock.kubelet import dial, kubelet
+from tests.plugins_mock.serving import SECONDS, program, served
 
 PROPOSED = "/v1beta1.DevicePlugin/GetPreferredAllocations"
 OWN = "/numaproof.v1.PreferredAllocations/GetPreferredAllocations"
@@ -38,6 +39,23 @@ def test_the_call_is_served_where_it_is_wanted(paths: tuple[str, ...], proposed:
         assert call(channel, OWN, request) == (answer if own else unknown)
         assert call(channel, OWN_OPTIONS, b"") == (whole(1, 1) if own else unknown)
         assert [one.name for one in plugin.calls] == ["GetPreferredAllocations"] * (proposed + own)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], (False, False)),
+        (["--plural"], (True, True)),
+        (["--plural-path", "proposal"], (True, False)),
+        (["--plural-path", "numaproof"], (False, True)),
+    ],
+)
+def test_the_program_serves_it_where_it_is_told_to(arguments: list[str], expected: tuple[bool, bool]) -> None:
+    with short_directory() as directory, kubelet(directory) as seen:
+        options = ["--dir", str(directory), "--preferred", "lowest", *arguments]
+        with program("generic", *options), dial(directory / seen.wait_for(1).endpoint) as channel:
+            answers = [call(channel, path, text(1, "0") + whole(3, 1)) for path in (PROPOSED, OWN)]
+    assert tuple(answer == part(1, text(1, "0")) for answer in answers) == expected
 
 
 def test_a_request_for_no_device_does_no_harm() -> None:

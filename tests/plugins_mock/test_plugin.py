@@ -69,9 +69,9 @@ def test_dgx1_over_grpc_singular_and_plural() -> None:
     board = BOARDS["dgx1-as-drawn"]
     gpus = tuple(MockDevice(gpu, numa) for gpu, numa in board.numa.items())
     with (
-        short_directory() as place,
+        short_directory() as directory,
         MockPlugin(
-            "nvidia.com/gpu", gpus, place, preferred=preference("links", board.links, gpus), plural=True
+            "nvidia.com/gpu", gpus, directory, preferred=preference("links", board.links, gpus), plural=True
         ) as plugin,
         dial(plugin.socket) as channel,
     ):
@@ -98,7 +98,7 @@ def test_a_plugin_without_the_draft_does_not_know_its_service() -> None:
 
 
 def test_in_the_registry_it_is_found_and_offers_itself_again_after_a_refusal() -> None:
-    with short_directory() as place, MockPlugin(RESOURCE, DEVICES, place, registry=place) as plugin:
+    with short_directory() as directory, MockPlugin(RESOURCE, DEVICES, directory, registry=directory) as plugin:
         before = plugin.socket.stat().st_mtime_ns
         with dial(plugin.socket) as channel:
             stub = registration_grpc.RegistrationStub(channel)
@@ -114,18 +114,18 @@ def test_in_the_registry_it_is_found_and_offers_itself_again_after_a_refusal() -
 
 
 def test_a_registry_socket_listens_as_soon_as_it_is_seen() -> None:
-    with short_directory() as place:
+    with short_directory() as directory:
         seen: list[bool] = []
 
         def watch() -> None:
-            [socket] = wait_until(lambda: [at for at in place.iterdir() if at.name[0] != "."], "a socket")
+            [socket] = wait_until(lambda: [at for at in directory.iterdir() if at.name[0] != "."], "a socket")
             with dial(socket) as channel:
                 stub = registration_grpc.RegistrationStub(channel)
                 seen.append(stub.GetInfo(registration.InfoRequest(), timeout=SECONDS).type == "DevicePlugin")
 
         watcher = threading.Thread(target=watch)
         watcher.start()
-        with MockPlugin(RESOURCE, DEVICES, place, registry=place):
+        with MockPlugin(RESOURCE, DEVICES, directory, registry=directory):
             watcher.join()
         assert seen == [True]
 
@@ -194,8 +194,8 @@ def test_faults_of_later_lists() -> None:
 
 def test_a_stale_stream_takes_what_is_for_its_successor() -> None:
     faults = {"ListAndWatch": [Fault("stale")]}
-    with short_directory() as place, dial(place / "p.sock") as channel:
-        with MockPlugin(RESOURCE, DEVICES, place, endpoint="p.sock", faults=faults) as plugin:
+    with short_directory() as directory, dial(directory / "p.sock") as channel:
+        with MockPlugin(RESOURCE, DEVICES, directory, endpoint="p.sock", faults=faults) as plugin:
             stub = api_grpc.DevicePluginStub(channel)
             first = iter(stub.ListAndWatch(api.Empty(), timeout=SECONDS))
             assert len(next(first).devices) == 3
@@ -255,20 +255,20 @@ def test_preferred_faults() -> None:
 def test_register_faults(fault: str, field: str, value: str) -> None:
     call, planned = parse_fault(f"Register={fault}")
     with (
-        short_directory() as place,
-        kubelet(place) as seen,
-        MockPlugin(RESOURCE, DEVICES, place, faults={call: [planned]}),
+        short_directory() as directory,
+        kubelet(directory) as seen,
+        MockPlugin(RESOURCE, DEVICES, directory, faults={call: [planned]}),
     ):
         assert getattr(seen.wait_for(1), field) == value
 
 
 def test_registering_once_means_once() -> None:
-    with short_directory() as place, kubelet(place) as first:
+    with short_directory() as directory, kubelet(directory) as first:
         faults = {"Register": [Fault("once")]}
-        with MockPlugin(RESOURCE, DEVICES, place, faults=faults) as plugin:
+        with MockPlugin(RESOURCE, DEVICES, directory, faults=faults) as plugin:
             first.wait_for(1)
             wait_until(lambda: plugin.registrations == 1, "the first registration")
-            with kubelet(place) as second, MockPlugin("example.com/other", DEVICES, place):
+            with kubelet(directory) as second, MockPlugin("example.com/other", DEVICES, directory):
                 second.wait_for(1)  # the other one has found the new kubelet
                 assert [request.resource_name for request in second.seen] == ["example.com/other"]
 

@@ -18,20 +18,20 @@ from tests.waiting import wait_until
 
 
 def test_serves_before_it_registers_and_registers_with_every_new_kubelet() -> None:
-    with short_directory() as place, MockPlugin(RESOURCE, DEVICES, place, preferred=lowest()) as plugin:
+    with short_directory() as directory, MockPlugin(RESOURCE, DEVICES, directory, preferred=lowest()) as plugin:
         for _ in range(3):
-            with kubelet(place) as seen:
+            with kubelet(directory) as seen:
                 request = seen.wait_for(1)
                 assert (request.version, request.resource_name) == ("v1beta1", RESOURCE)
                 assert request.options.get_preferred_allocation_available
-                with dial(place / request.endpoint) as channel:
+                with dial(directory / request.endpoint) as channel:
                     assert len(first_list(api_grpc.DevicePluginStub(channel))) == 3
         assert plugin.registrations == 3
     assert not plugin.socket.exists()
 
 
 def test_a_wiped_socket_is_served_again() -> None:
-    with short_directory() as place, kubelet(place) as seen, MockPlugin(RESOURCE, DEVICES, place) as plugin:
+    with short_directory() as directory, kubelet(directory) as seen, MockPlugin(RESOURCE, DEVICES, directory) as plugin:
         seen.wait_for(1)
         wait_until(lambda: plugin.registrations == 1, "the end of the first registration")
         plugin.socket.unlink()
@@ -41,20 +41,28 @@ def test_a_wiped_socket_is_served_again() -> None:
 
 
 def test_the_old_stream_has_ended_when_it_registers_again() -> None:
-    with short_directory() as place, kubelet(place) as first, MockPlugin(RESOURCE, DEVICES, place) as plugin:
+    with (
+        short_directory() as directory,
+        kubelet(directory) as first,
+        MockPlugin(RESOURCE, DEVICES, directory) as plugin,
+    ):
         first.wait_for(1)
         ended = threading.Event()
         with dial(plugin.socket) as channel:
             stream = api_grpc.DevicePluginStub(channel).ListAndWatch(api.Empty(), timeout=SECONDS)
             next(iter(stream))
             stream.add_callback(ended.set)
-            with kubelet(place) as second:
+            with kubelet(directory) as second:
                 second.wait_for(1)
                 assert ended.wait(SECONDS)
 
 
 def test_a_refused_registration_is_tried_again() -> None:
-    with short_directory() as place, kubelet(place, refusals=2) as seen, MockPlugin(RESOURCE, DEVICES, place) as plugin:
+    with (
+        short_directory() as directory,
+        kubelet(directory, refusals=2) as seen,
+        MockPlugin(RESOURCE, DEVICES, directory) as plugin,
+    ):
         seen.wait_for(3)
         wait_until(lambda: plugin.registrations == 1, "an accepted registration")
 
@@ -86,21 +94,21 @@ def test_a_kubelet_that_starts_when_the_socket_is_found_wiped_is_registered_with
     stat = Path.stat
     started: list[Registrations] = []
     looks = 0
-    with short_directory() as place, ExitStack() as ending:
-        with kubelet(place) as killed:
-            plugin = ending.enter_context(MockPlugin(RESOURCE, DEVICES, place))
+    with short_directory() as directory, ExitStack() as ending:
+        with kubelet(directory) as killed:
+            plugin = ending.enter_context(MockPlugin(RESOURCE, DEVICES, directory))
             killed.wait_for(1)
             wait_until(lambda: plugin.registrations == 1, "the end of the first registration")
-        assert (place / "kubelet.sock").exists()
+        assert (directory / "kubelet.sock").exists()
 
         def look(path: Path, **options: Any) -> os.stat_result:
             nonlocal looks
-            looks += path == place / "kubelet.sock"
+            looks += path == directory / "kubelet.sock"
             try:
                 return stat(path, **options)
             except FileNotFoundError:
                 if path == plugin.socket and not started:
-                    started.append(ending.enter_context(kubelet(place)))
+                    started.append(ending.enter_context(kubelet(directory)))
                 raise
 
         monkeypatch.setattr(Path, "stat", look)
