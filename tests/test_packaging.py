@@ -49,10 +49,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     [wheel], [sdist] = (list((place / "dist").glob(f"*{ending}")) for ending in (".whl", ".tar.gz"))
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", place / "venv"], check=True)
     python = place / "venv/bin/python"
-    pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check", "--no-input"]
-    subprocess.run([*pip, "install", "--quiet", "--no-index", "--no-deps", wheel], check=True)
-    # What we depend on is taken from the environment that runs this, numaproof only from the wheel: a folder that a .pth
-    # file names is searched, but the .pth files in it, such as that of an editable install, are not read.
+    install = ("install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-deps", str(wheel))
+    subprocess.run([sys.executable, "-m", "pip", "--python", python, *install], check=True)
+    # What we depend on is taken from the environment that runs this, numaproof only from the wheel: a folder that a
+    # .pth file names is searched, but the .pth files in it, such as that of an editable install, are not read.
     [packages] = (place / "venv/lib").glob("python3*/site-packages")
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return Installed(python, wheel, sdist)
