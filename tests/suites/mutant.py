@@ -10,7 +10,7 @@ from typing import Any
 
 from numaproof.harness.node.measures import Measures
 from numaproof.harness.node.services import pod_resources
-from numaproof.harness.node.views import PodView
+from numaproof.harness.node.snapshot import PodView
 from numaproof.harness.providers.devices import Device, DeviceManager
 from numaproof.harness.providers.devices import manager as device_manager
 from numaproof.harness.providers.devices.inventory import Inventory
@@ -84,7 +84,7 @@ def _with_every_topology(inventory_of: Any) -> Any:
 
 def _with_init_containers(message: Any) -> Any:
     def shown(view: PodView) -> Any:
-        return message(replace(view, containers=tuple(replace(one, init=False) for one in view.containers)))
+        return message(replace(view, containers=tuple(replace(one, ends=False) for one in view.containers)))
 
     return shown
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
+from typing import Any, Final
 
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.pods.quantity import value
@@ -27,6 +28,8 @@ class DeviceManager:
 
     One decision at a time; lists may arrive meanwhile (from another thread, too), and count from the next one on.
     """
+
+    name: Final = "devices"
 
     def __init__(
         self,
@@ -56,8 +59,7 @@ class DeviceManager:
 
     def forget(self, resource: str) -> None:
         """The plugin is gone for good: nothing can be allocated, what is assigned stays so."""
-        if resource in self._inventories:
-            self._inventories[resource] = replace(self._inventories[resource], healthy=None)
+        self._inventories[resource] = replace(self._inventory(resource), healthy=None)
 
     def restore(
         self, assignments: Mapping[ContainerKey, Mapping[str, frozenset[str]]], registered: Collection[str] = ()
@@ -70,6 +72,28 @@ class DeviceManager:
     def devices(self, resource: str) -> tuple[Device, ...]:
         """The devices listed last, also those of a plugin that is gone."""
         return tuple(self._inventory(resource).devices.values())
+
+    def resources(self) -> list[str]:
+        """Every resource that was ever listed or registered, also those of plugins that are gone."""
+        return sorted(self._inventories.copy())
+
+    def listed(self, resource: str, device_id: str) -> Device | None:
+        """A device as it was listed last; None: it is not in the list."""
+        return self._inventory(resource).devices.get(device_id)
+
+    def held(self, uid: str, container: str) -> dict[str, tuple[Device, ...]]:
+        """The devices of a container, by resource; one that is not listed any more counts as unhealthy."""
+        return {
+            resource: tuple(self.listed(resource, one) or Device(one, None, healthy=False) for one in sorted(ids))
+            for resource, ids in self._assignments.get((uid, container), {}).items()
+        }
+
+    def amount(self, resource: str) -> int | None:
+        """How many devices of a resource the node can count on; None: it never had any plugin."""
+        if resource not in self._inventories:
+            return None
+        # Devices that are in use count even if they have become unhealthy meanwhile.
+        return max(len(self._inventory(resource).healthy or ()), len(self._in_use(resource)))
 
     def healthy(self) -> Mapping[str, frozenset[str]]:
         """The healthy devices of every registered resource."""
@@ -120,7 +144,7 @@ class DeviceManager:
             if self._allocated is not None:
                 self._allocated(pod, container, resource, chosen)
             self._assignments.setdefault((pod.uid, container.name), {})[resource] = chosen
-        leaves_devices = any(init.name == container.name and not init.restartable for init in pod.init_containers)
+        leaves_devices = pod.ends(container)
         for resource, held in self._assignments.get((pod.uid, container.name), {}).items():
             before = self._reusable.get(resource, frozenset())
             self._reusable[resource] = before | held if leaves_devices else before - held
@@ -130,6 +154,15 @@ class DeviceManager:
         self._keep(lambda owner: owner != uid)
         if self._reusable_by == uid:
             self._reusable_by, self._reusable = "", {}
+
+    def checkpoint(self) -> Any:
+        """What is assigned and left behind, to come back to by `rollback`; lists are not part of it."""
+        assignments = {key: held.copy() for key, held in self._assignments.items()}
+        return assignments, self._reusable_by, self._reusable.copy()
+
+    def rollback(self, checkpoint: Any) -> None:
+        """Have assigned what was assigned at the checkpoint."""
+        self._assignments, self._reusable_by, self._reusable = checkpoint
 
     def _hints(
         self, resource: str, request: int, held: frozenset[str], reusable: frozenset[str]

@@ -109,12 +109,12 @@ def test_a_refused_pod_may_be_removed_and_tried_again() -> None:
         greedy = pod("p", {"cpu": 99, "memory": "1Gi"})
         assert control.admit(greedy).verdict.reason == "UnexpectedAdmissionError"
         assert control.admit(greedy).verdict.reason == "UnexpectedAdmissionError"
-        assert [item["status"]["phase"] for item in node.pod_list()["items"]] == ["Failed"]
+        assert [one.verdict.reason for one in node.snapshot().refused] == ["UnexpectedAdmissionError"]
         assert control.remove("uid-p") == "uid-p"
-        assert node.pod_list()["items"] == []
+        assert node.snapshot().refused == ()
         control.admit(greedy)
         assert control.remove("default/p") == "uid-p"
-        assert node.pod_list()["items"] == []
+        assert node.snapshot().refused == ()
         assert control.admit(GOOD).verdict.admitted
 
 
