@@ -24,7 +24,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def read_manifest(text: str) -> tuple[Pod, dict[str, Any]]:
-    """The pod that the text describes, and the manifest itself; a UserError in one line if it is none."""
+    """The pod that the text describes, and the manifest itself; a UserError in one line if it is not a pod's."""
     if len(text) > LONGEST:
         raise UserError(f"pod: a manifest of {len(text)} characters is too long; the most is {LONGEST}")
     try:

@@ -57,11 +57,11 @@ BAD_PODS = (
     ("kind: Deployment\nmetadata: {name: d}\nspec: {}", "is not admitted by a node"),
     ("metadata: {name: p}\nspec: {containers: []}", "is empty"),
     (changed(cpu="-1"), "is negative"),
-    (changed(cpu="1x"), "is no quantity"),
+    (changed(cpu="1x"), "is not a quantity"),
     (changed(gpu="1"), "unknown resource 'gpu'"),
     (changed(**{GPU: "0.5"}), "is not a whole number"),
     (changed().replace('"limits"', '"requests": {"cpu": "2"}, "limits"'), "requests more cpu"),
-    (changed().replace('"c0"', '"C 0"'), "is no name"),
+    (changed().replace('"c0"', '"C 0"'), "is not a name"),
     ("a: &a [1]\nb: *a", "aliases are not read"),
 )
 

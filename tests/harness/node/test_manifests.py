@@ -31,8 +31,8 @@ BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"
         (GOOD.replace('"cpu": "1"', '"cpu": "-1"'), "is negative"),
         (GOOD.replace('"cpu": "1"', '"gpu": "1"'), "unknown resource 'gpu'"),
         (GOOD.replace('"limits": {', '"requests": {"cpu": "2"}, "limits": {'), "requests more cpu"),
-        (GOOD.replace('"name": "p"', '"name": "../p"'), "is no name"),
-        (GOOD.replace('"name": "p"', '"name": "p", "uid": 7'), "is no uid"),
+        (GOOD.replace('"name": "p"', '"name": "../p"'), "is not a name"),
+        (GOOD.replace('"name": "p"', '"name": "p", "uid": 7'), "is not a uid"),
     ],
 )
 def test_what_is_no_manifest_is_named_in_one_line(text: str, message: str) -> None:

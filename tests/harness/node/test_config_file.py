@@ -1,0 +1,32 @@
+"""Files of a KubeletConfiguration: read, or refused in one line that names the file."""
+
+from pathlib import Path
+
+import pytest
+
+from numaproof.harness.decision.config import config_of
+from numaproof.harness.errors import UserError
+from numaproof.harness.node.config_file import read_settings
+from tests.places import short_directory
+
+
+def test_a_file_is_read() -> None:
+    with short_directory() as place:
+        (place / "k.yaml").write_text("topologyManagerPolicy: restricted\n")
+        assert config_of(read_settings(place / "k.yaml")).topology_policy == "restricted"
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"a: [", b"- 1", b"topologyManagerPolicie: none"])
+def test_a_file_that_is_not_a_configuration(content: bytes) -> None:
+    with short_directory() as place:
+        file = place / "k.yaml"
+        file.write_bytes(content)
+        with pytest.raises(UserError) as caught:
+            read_settings(file)
+    assert str(caught.value).startswith(f"{file}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there() -> None:
+    with pytest.raises(UserError, match=r"^/none/k\.yaml: cannot be read"):
+        read_settings(Path("/none/k.yaml"))
