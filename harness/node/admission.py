@@ -227,7 +227,7 @@ class Admissions:
         self._drop(record)
         self._save_now()  # another pod's admission may have written down what this one held meanwhile
         with self._lock:
-            self._refused[record.pod.uid] = refusal
+            self._refused[record.pod.uid] = replace(refusal, trace=None)  # a trace may hold thousands of hints
             if len(self._refused) > REMEMBERED_REFUSALS:
                 self._refused.popitem(last=False)
         pod, verdict = pod_message(refusal.pod), verdict_message(refusal.verdict)
@@ -258,7 +258,7 @@ class Admissions:
             topology.remove_container(_run_id(record.pod, container, runs + 1))
 
     def _pre_start(self, record: PodRecord, container: Container) -> str:
-        for resource, devices in sorted(record.assignments[container.name].devices.items()):
+        for resource, devices in sorted(record.assignments.get(container.name, Assignment()).devices.items()):
             if self._plugins.pre_start_required(resource):
                 try:
                     self._plugins.pre_start(resource, [device.id for device in devices])
@@ -380,10 +380,10 @@ class Admissions:
         """The assignment with its devices as their plugins listed them last."""
         if not given.devices:
             return given
-        listed = self._managers.devices.listed
-        devices = {
-            resource: tuple(listed(resource, one.id) or one for one in held) for resource, held in given.devices.items()
-        }
+        devices: dict[str, tuple[Device, ...]] = {}
+        for resource, held in given.devices.items():
+            listed = self._managers.devices.listed(resource)
+            devices[resource] = tuple(listed.get(one.id, one) for one in held)
         return replace(given, devices=devices)
 
 

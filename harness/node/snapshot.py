@@ -47,7 +47,7 @@ class Admission:
 
     verdict: Verdict
     pod: PodView
-    trace: Trace | None = None  # None: it was here already
+    trace: Trace | None = None  # None: it was decided about before
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,16 +77,17 @@ class DeviceManager:
         """Every resource that was ever listed or registered, also those of plugins that are gone."""
         return sorted(self._inventories.copy())
 
-    def listed(self, resource: str, device_id: str) -> Device | None:
-        """A device as it was listed last; None: it is not in the list."""
-        return self._inventory(resource).devices.get(device_id)
+    def listed(self, resource: str) -> Mapping[str, Device]:
+        """The devices listed last, by id, also those of a plugin that is gone."""
+        return self._inventory(resource).devices
 
     def held(self, uid: str, container: str) -> dict[str, tuple[Device, ...]]:
         """The devices of a container, by resource; one that is not listed any more counts as unhealthy."""
-        return {
-            resource: tuple(self.listed(resource, one) or Device(one, None, healthy=False) for one in sorted(ids))
-            for resource, ids in self._assignments.get((uid, container), {}).items()
-        }
+        held: dict[str, tuple[Device, ...]] = {}
+        for resource, ids in self._assignments.get((uid, container), {}).items():
+            listed = self.listed(resource)
+            held[resource] = tuple(listed.get(one) or Device(one, None, healthy=False) for one in sorted(ids))
+        return held
 
     def amount(self, resource: str) -> int | None:
         """How many devices of a resource the node can count on; None: it never had any plugin."""
