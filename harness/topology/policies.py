@@ -122,7 +122,7 @@ def policy_options(given: Mapping[str, object]) -> PolicyOptions:
             closest = truth
         elif name == "max-allowable-numa-nodes":
             if not text.isascii() or not text.isdigit() or int(text) < SMALLEST_NODE_LIMIT:
-                raise UserError(f'{place}: "{value}" is not a number of at least {SMALLEST_NODE_LIMIT}')
+                raise UserError(f'{place}: "{value}" is no number of at least {SMALLEST_NODE_LIMIT}')
             most = int(text)
         else:
             raise UserError(f"{place}: is unknown (known: prefer-closest-numa-nodes, max-allowable-numa-nodes)")
