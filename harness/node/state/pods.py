@@ -48,12 +48,12 @@ def save(directory: Path, saved: SavedPod) -> None:
         "containers": {name: _container_json(one, responses[name]) for name, one in saved.assignments.items()},
     }
     text = files.compact(content | {"checksum": _checksum(content)})
-    files.write(_place(directory, saved.pod.uid), text, durable=True)
+    files.write(_file_of(directory, saved.pod.uid), text, durable=True)
 
 
 def delete(directory: Path, uid: str) -> None:
     """Make the pod's removal durable."""
-    _place(directory, uid).unlink(missing_ok=True)
+    _file_of(directory, uid).unlink(missing_ok=True)
     files.sync_directory(directory)
 
 
@@ -109,7 +109,7 @@ def _assignment_of(content: Mapping[str, Any]) -> Assignment:
     )
 
 
-def _place(directory: Path, uid: str) -> Path:
+def _file_of(directory: Path, uid: str) -> Path:
     name = quote(uid, safe="")
     if len(name) > _LONGEST_NAME:
         name = hashlib.sha256(uid.encode()).hexdigest()
