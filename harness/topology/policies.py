@@ -113,19 +113,19 @@ def policy_options(given: Mapping[str, object]) -> PolicyOptions:
     closest = False
     most = SMALLEST_NODE_LIMIT
     for name, value in given.items():
-        place = f"topologyManagerPolicyOptions: {name}"
+        where = f"topologyManagerPolicyOptions: {name}"
         text = str(value)
         if name == "prefer-closest-numa-nodes":
             truth = parse_bool(text)
             if truth is None:
-                raise UserError(f'{place}: "{value}" is neither true nor false')
+                raise UserError(f'{where}: "{value}" is neither true nor false')
             closest = truth
         elif name == "max-allowable-numa-nodes":
             if not text.isascii() or not text.isdigit() or int(text) < SMALLEST_NODE_LIMIT:
-                raise UserError(f'{place}: "{value}" is no number of at least {SMALLEST_NODE_LIMIT}')
+                raise UserError(f'{where}: "{value}" is not a number of at least {SMALLEST_NODE_LIMIT}')
             most = int(text)
         else:
-            raise UserError(f"{place}: is unknown (known: prefer-closest-numa-nodes, max-allowable-numa-nodes)")
+            raise UserError(f"{where}: is unknown (known: prefer-closest-numa-nodes, max-allowable-numa-nodes)")
     return PolicyOptions(closest, most)
 
 

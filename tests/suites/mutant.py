@@ -12,8 +12,10 @@ from numaproof.harness.node.measures import Measures
 from numaproof.harness.node.services import pod_resources
 from numaproof.harness.node.snapshot import PodView
 from numaproof.harness.providers.devices import Device, DeviceManager
+from numaproof.harness.providers.devices import choice as device_choice
 from numaproof.harness.providers.devices import manager as device_manager
 from numaproof.harness.providers.devices.inventory import Inventory
+from numaproof.harness.providers.devices.preferred_sets import PreferredSets
 from numaproof.harness.runtimes.warm import server as warm
 from numaproof.harness.topology import merge, policies, scopes
 from numaproof.harness.topology.bitmask import NodeMask
@@ -101,6 +103,8 @@ MUTATIONS: dict[str, tuple[object, str, Callable[[Any], Any]]] = {
     "pod-scope-is-ignored": (scopes, "SCOPES", lambda table: {**table, "pod": table["container"]}),
     "container-scope-is-ignored": (scopes, "SCOPES", lambda table: {**table, "container": table["pod"]}),
     "preferred-allocation-is-ignored": (DeviceManager, "_ask", lambda _: lambda *_asked: ()),
+    "preferred-sets-have-any-affinity": (device_choice, "affinities", lambda _: lambda *_asked: frozenset()),
+    "preferred-sets-are-asked-for-twice": (PreferredSets, "for_allocation", lambda _: PreferredSets.for_hints),
     "empty-topology-is-one": (device_manager, "inventory_of", _with_every_topology),
     "init-containers-are-listed": (pod_resources, "pod_resources_message", _with_init_containers),
     "decisions-are-not-counted": (Measures, "decided", lambda _: lambda *_decided: None),
