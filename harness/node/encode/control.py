@@ -1,6 +1,7 @@
 """Decisions, pods and devices as messages of the control service."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from itertools import islice
 
 from numaproof.harness.api import numaproof_v1_pb2 as api
@@ -72,6 +73,8 @@ def explain_message(explanation: Explanation) -> api.ExplainResponse:
         scope=trace.scope,
         decisions=map(_step_message, trace.steps),
         pod=pod_message(explanation.pod),
+        failure=None if trace.failure is None else api.Failure(**asdict(trace.failure)),
+        shortage=None if trace.shortage is None else api.Shortage(**asdict(trace.shortage)),
     )
 
 
@@ -92,6 +95,7 @@ def _step_message(step: Step) -> api.Decision:
         ],
         merged=hint_message(step.decision.hint),
         admitted=step.decision.admit,
+        rule=step.decision.rule,
     )
 
 

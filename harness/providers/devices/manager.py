@@ -167,6 +167,7 @@ class DeviceManager:
     def rollback(self, checkpoint: Any) -> None:
         """Have assigned what was assigned at the checkpoint."""
         self._assignments, self._reusable_by, self._reusable = checkpoint
+        self._preferred_sets = PreferredSets(self._port)  # what was answered was for the decision that is taken back
 
     def _hints(
         self, uid: str, resource: str, request: int, held: frozenset[str], reusable: frozenset[str]

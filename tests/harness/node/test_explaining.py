@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.decision.trace import Trace
 from numaproof.harness.node.node import Node
 from numaproof.harness.pods.pod import Container, Pod
@@ -72,6 +73,7 @@ def test_a_provider_that_was_added_takes_part_in_admission_and_explanation(scope
         assert [one.provider for one in decision.providers] == ["devices", "cpu", "memory", "seats"]
         (hint,) = decision.providers[3].resources[0].hints
         assert (decision.providers[3].resources[0].resource, list(hint.affinity.nodes)) == ("seat", [1])
+        assert (decision.rule, decision.admitted) == ("preferred", True)
         assert (seats.free, seats.taken) == ({0: 0, 1: 2}, {})  # it was taken back
         explained, admitted = both(node, manifest)
         assert explained == admitted
@@ -93,7 +95,12 @@ def test_a_provider_that_was_added_takes_part_in_admission_and_explanation(scope
 
 def test_a_failed_allocation_says_whose_it_was() -> None:
     config = STATIC | {"topologyManagerPolicy": "best-effort"}
-    with running_node(config, providers=lambda: [Seats({0: 0, 1: 0})]) as node:
+    with (
+        running_node(config, providers=lambda: [Seats({0: 0, 1: 0})]) as node,
+        client(node.root) as control,
+    ):
+        told = control.explain(pod("p", {"cpu": 2, "memory": "1Gi"}))
+        assert told.failure == api.Failure(container="c0", provider="seats", reason="UnexpectedAdmissionError")
         explained, refused = both(node, pod("p", {"cpu": 2, "memory": "1Gi"}))
         assert explained == refused
         assert refused.failure is not None
@@ -135,7 +142,7 @@ def test_policy_and_feature_gate_are_the_same_in_both(policy: str, enabled: bool
 
 
 def test_the_fit_is_part_of_both() -> None:
-    with running_node(STATIC) as node:
+    with running_node(STATIC) as node, client(node.root) as control:
         shared = {"requests": {"cpu": "8"}}
         node.admit({"metadata": {"name": "b"}, "spec": {"containers": [{"name": "c", "resources": shared}]}})
         explained, decided = both(node, pod("p", {"cpu": 8, "memory": "1Gi", GPU: 1}))
@@ -144,6 +151,9 @@ def test_the_fit_is_part_of_both() -> None:
         assert (decided.shortage.resource, decided.shortage.used) == ("cpu", 8000)
         assert decided.verdict.reason == "OutOfcpu"
         assert decided.is_aligned
+        told = control.explain(pod("p", {"cpu": 8, "memory": "1Gi", GPU: 1}))
+        assert told.shortage == api.Shortage(resource="cpu", requested=8000, used=8000, capacity=15000)
+        assert not told.HasField("failure")
 
 
 def test_the_containers_that_run_are_known_by_ids() -> None:
