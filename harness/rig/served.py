@@ -50,7 +50,9 @@ class ServedRig:
         root: Path,
         config: Mapping[str, Any],
         plugins: tuple[FakePlugin, ...],
+        semantics: str = "current",
     ) -> None:
+        self._semantics = semantics
         self._host = host
         self._tree = tree
         self._machine = machine  # what everybody should see; not what the tree says, which may be wrong
@@ -236,6 +238,7 @@ class ServedRig:
         self._lives += 1
         self._listless.clear()
         arguments = ["node", "--root", str(self._root / "node"), "--config", str(self._root / "config.yaml")]
+        arguments += ["--semantics", self._semantics]
         output = self._root / f"node-{self._lives}.log"
         child = self._host.start([*arguments, "--sysfs-root", self._host.sysfs_root], output)
         self._children["node"] = child
