@@ -9,7 +9,7 @@ import pytest
 
 from numaproof.fake_sysfs import Machine, MachineError
 from numaproof.harness.errors import UserError
-from numaproof.harness.rig.served import ServedRig
+from numaproof.harness.rig.rig import ReferenceRig
 from numaproof.harness.rig.session import Bench, chosen_runtime
 from numaproof.harness.runtimes import CannotStartError
 from numaproof.harness.runtimes.scratch import remove_shared, shared_directory
@@ -104,7 +104,7 @@ def asked_machine(request: pytest.FixtureRequest) -> Machine:
 @contextmanager
 def started_node(
     request: pytest.FixtureRequest, plugins: tuple[PluginWords, ...], kubelet: dict[str, Any]
-) -> Iterator[ServedRig]:
+) -> Iterator[ReferenceRig]:
     """A node on the machine of a test; RigFailedError when it does not come up."""
     words = Scenario(request.path, "", "", "", "", Needs(), {}, kubelet, plugins, ())
     machine = asked_machine(request)

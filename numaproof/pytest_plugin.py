@@ -15,7 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from numaproof.fake_sysfs import Machine
     from numaproof.harness.report.matrix import Result
-    from numaproof.harness.rig.served import ServedRig
+    from numaproof.harness.rig.rig import ReferenceRig
     from numaproof.harness.scenario.instances import Instance
     from numaproof.harness.scenario.model import PluginWords
 
@@ -192,13 +192,13 @@ def plugin() -> "Callable[..., PluginWords]":
 
 
 @pytest.fixture
-def node(request: pytest.FixtureRequest) -> "Iterator[Callable[..., ServedRig]]":
+def node(request: pytest.FixtureRequest) -> "Iterator[Callable[..., ReferenceRig]]":
     """Starts a node: node(plugin(...), topologyManagerPolicy="restricted"); the machine is that of `machine`."""
     from numaproof.harness.pytest_session import started_node  # noqa: PLC0415
 
     with ExitStack() as ending:
 
-        def start(*plugins: "PluginWords", **kubelet: Any) -> "ServedRig":
+        def start(*plugins: "PluginWords", **kubelet: Any) -> "ReferenceRig":
             return ending.enter_context(started_node(request, plugins, kubelet))
 
         yield start

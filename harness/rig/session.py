@@ -10,7 +10,7 @@ from typing import Self
 import numaproof
 from numaproof.fake_sysfs import Machine
 from numaproof.harness.errors import UserError
-from numaproof.harness.rig.served import ServedRig
+from numaproof.harness.rig.rig import ReferenceRig
 from numaproof.harness.runtimes import Runtime
 from numaproof.harness.runtimes.local import NamespaceRuntime, ProcessRuntime, namespaces_work
 from numaproof.harness.runtimes.warm.pool import WARM, Hosts
@@ -102,7 +102,7 @@ class Bench:
             return [] if refusal in str(error) else [f"expected a refusal to start with {refusal!r}, was: {error}"]
 
     @contextmanager
-    def rig(self, instance: Instance, machine: Machine, sizes: Sizes) -> Iterator[ServedRig]:
+    def rig(self, instance: Instance, machine: Machine, sizes: Sizes) -> Iterator[ReferenceRig]:
         """A node with an instance's configuration and plugins, up."""
         self._count += 1
         place = str(instance.scenario.path)
@@ -111,7 +111,7 @@ class Bench:
         changes = any(step.action == "offline" for step in instance.scenario.steps)
         with (
             self._hosts.lent(instance.argument, own_tree=changes) as (host, tree),
-            ServedRig(host, tree, machine, self._place / f"r{self._count}", config, plugins) as rig,
+            ReferenceRig(host, tree, machine, self._place / f"r{self._count}", config, plugins) as rig,
         ):
             yield rig
 

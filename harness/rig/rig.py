@@ -1,0 +1,45 @@
+"""A rig of real parts: a reference node, fake plugins and a machine, put together."""
+
+import shutil
+from collections.abc import Collection, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+
+from numaproof.fake_sysfs import Machine
+from numaproof.harness.rig.plugin_fleet import FakePluginFleet
+from numaproof.harness.rig.reference_node import ReferenceNode
+from numaproof.harness.rig.surroundings import MachineSurroundings
+from numaproof.harness.runtimes.warm.pool import Host
+from numaproof.harness.scenario.rig import FakePlugin
+
+
+class ReferenceRig:
+    """A reference node on a machine with its plugins, from `with` to its end; `root` is theirs, and goes with them."""
+
+    def __init__(
+        self,
+        host: Host,
+        tree: Path,
+        machine: Machine,
+        root: Path,
+        config: Mapping[str, Any],
+        plugins: Collection[FakePlugin],
+    ) -> None:
+        root.mkdir()
+        self._root = root
+        self._ending = ExitStack()
+        self.node = ReferenceNode(host, root, config)
+        self.plugins = FakePluginFleet(host, root, plugins, self.node)
+        self.surroundings = MachineSurroundings(host, tree, machine, self.node)
+
+    def __enter__(self) -> Self:
+        with ExitStack() as ending:
+            ending.callback(shutil.rmtree, self._root, ignore_errors=True)
+            ending.enter_context(self.node)
+            ending.enter_context(self.plugins)
+            self._ending = ending.pop_all()
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self._ending.close()
