@@ -12,7 +12,7 @@ from numaproof.harness.errors import UserError
 from numaproof.harness.report.pictures import write_pictures
 from numaproof.harness.rig.session import chosen_runtime
 from numaproof.harness.runtimes.scratch import remove_stale
-from numaproof.harness.runtimes.warm.trees import machine_of
+from numaproof.harness.runtimes.trees import machine_of
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.selection import chosen, found, shipped_scenarios
 from numaproof.harness.scenario.sharing import ByMachine, shares

@@ -11,7 +11,8 @@ from typing import Literal, Protocol, Self
 import yaml
 
 from numaproof.harness.errors import UserError
-from numaproof.harness.runtimes.warm.pool import Child, Host
+from numaproof.harness.runtimes import Running
+from numaproof.harness.runtimes.launcher import Launcher
 from numaproof.harness.scenario.outcome import Calls
 from numaproof.harness.scenario.rig import FakePlugin, RigFailedError
 from numaproof.harness.waiting import wait_until_nothing
@@ -61,12 +62,12 @@ class PluginWatcher(Protocol):
 class FakePluginFleet:
     """Fake plugins, from `with`, at which they start, to its end; their files are below `root`."""
 
-    def __init__(self, host: Host, root: Path, plugins: Collection[FakePlugin], node: PluginWatcher) -> None:
-        self._host = host
+    def __init__(self, launcher: Launcher, root: Path, plugins: Collection[FakePlugin], node: PluginWatcher) -> None:
+        self._launcher = launcher
         self._root = root
         self._plugins = {plugin.resource: plugin for plugin in plugins}
         self._node = node
-        self._processes: dict[str, Child] = {}
+        self._processes: dict[str, Running] = {}
         self._listless: set[str] = set()  # the running plugins whose list the node does not follow
         node.on_restart(self._follow_again)
         for plugin in plugins:
@@ -90,21 +91,21 @@ class FakePluginFleet:
     def __exit__(self, *reason: object) -> None:
         with ExitStack() as ending:  # one that cannot be ended does not save the others
             for process in self._processes.values():
-                ending.callback(process.kill)
+                ending.callback(process.__exit__)
             self._processes.clear()
 
     def restart(self, resource: str) -> None:
         """End a plugin, if it runs, and start it again; it registers again."""
         since = self._node.moment()
         if resource in self._processes:
-            self._processes.pop(resource).kill()
+            self._processes.pop(resource).__exit__()
         self._start(resource)
         self._wait_until_seen({resource}, since)
 
     def stop(self, resource: str) -> None:
         """End a plugin, and wait until the node knows; `restart` brings it back."""
         self._listless.discard(resource)
-        self._processes.pop(resource).kill()
+        self._processes.pop(resource).__exit__()
 
         def healthy() -> list[str]:
             seen = self._node.devices_seen().get(resource, {})
@@ -143,7 +144,7 @@ class FakePluginFleet:
         if plugin.kind == "generic":
             arguments += ["--devices", str(self._file(plugin, "devices"))]
         else:
-            arguments += ["--sysfs-root", self._host.sysfs_root]
+            arguments += ["--sysfs-root", self._launcher.sysfs_root]
         arguments += ["--preferred", plugin.preferred]
         arguments += ["--record", str(self._file(plugin, "record")), "--health-file", str(self._file(plugin, "health"))]
         arguments += ["--plural"] if plugin.plural else []
@@ -152,7 +153,7 @@ class FakePluginFleet:
             self._listless.add(resource)
         for fault in (*plugin.faults, *filter(None, [_LIST_FAULTS.get(plugin.list)])):
             arguments += ["--fault", fault]
-        self._processes[resource] = self._host.start(arguments, self._file(plugin, "log"))
+        self._processes[resource] = self._launcher.start([*self._launcher.numaproof, *arguments])
 
     def _follow_again(self) -> None:
         """A node that is up again follows all lists that there are: the faults of those that ended are met."""
@@ -194,8 +195,8 @@ class FakePluginFleet:
     def _check_processes(self) -> None:
         """RigFailedError if a plugin has ended by itself."""
         for resource, process in self._processes.items():
-            if process.ended():
-                raise RigFailedError(f"the plugin of {resource} ended: {process.printed().strip()}")
+            if process.poll() is not None:
+                raise RigFailedError(f"the plugin of {resource} ended: {process.output().strip()}")
 
     def _health(self, plugin: FakePlugin) -> dict[str, bool]:
         """The health of a plugin's devices, as the plugin was told."""

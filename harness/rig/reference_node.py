@@ -19,7 +19,8 @@ from numaproof.harness.rig.observe.tool_views import View
 from numaproof.harness.rig.observe.workload import Workload
 from numaproof.harness.rig.plugin_fleet import PluginEvent
 from numaproof.harness.rig.pod_resources import allocatable, listed_pods, one_pod
-from numaproof.harness.runtimes.warm.pool import Child, Host
+from numaproof.harness.runtimes import Running
+from numaproof.harness.runtimes.launcher import Launcher
 from numaproof.harness.scenario.outcome import Given, Memory, Outcome
 from numaproof.harness.scenario.rig import RigFailedError
 from numaproof.harness.scenario.samples import scraped
@@ -38,13 +39,11 @@ class ReferenceNode:
 
     offers = frozenset({"explain"})
 
-    def __init__(self, host: Host, root: Path, config: Mapping[str, Any]) -> None:
-        self._host = host
+    def __init__(self, launcher: Launcher, root: Path, config: Mapping[str, Any]) -> None:
+        self._launcher = launcher
         self._root = root / "node"
         self._config = root / "config.yaml"
-        self._log = root / "node.log"
-        self._lives = 0
-        self._process: Child | None = None
+        self._process: Running | None = None
         self._channels = ExitStack()
         self._uids: dict[str, str] = {}  # pod name -> uid, of what was admitted
         self._on_restart: list[Callable[[], None]] = []
@@ -163,6 +162,12 @@ class ReferenceNode:
 
     # ---- What the surroundings ask (surroundings.ObservedNode)
 
+    @property
+    def running(self) -> Running:
+        """Its process: where it runs, commands can be executed."""
+        assert self._process is not None, "the node was started"
+        return self._process
+
     def machine_seen(self) -> View:
         """The machine, as the node sees it."""
         with self._asked_to("show its machine"):
@@ -181,18 +186,17 @@ class ReferenceNode:
     # ---- Its process
 
     def _start(self) -> None:
-        self._lives += 1
-        arguments = ["node", "--root", str(self._root), "--config", str(self._config)]
-        output = self._log.with_suffix(f".{self._lives}")
-        child = self._host.start([*arguments, "--sysfs-root", self._host.sysfs_root], output)
-        self._process = child
-        wait_until_nothing(
-            lambda: "" if "ready:" in child.printed() or child.ended() else f"it printed {child.printed()!r}",
-            timeout=_UP_SECONDS,
-            what="the node to be ready",
-        )
-        if child.ended():
-            raise RigFailedError(f"the node ended: {child.printed().strip()}")
+        arguments = ("node", "--root", str(self._root), "--config", str(self._config))
+        command = (*self._launcher.numaproof, *arguments, "--sysfs-root", self._launcher.sysfs_root)
+        self._process = process = self._launcher.start(command)
+
+        def unready() -> str:
+            printed = process.output()
+            return "" if "ready:" in printed or process.poll() is not None else f"it printed {printed!r}"
+
+        wait_until_nothing(unready, timeout=_UP_SECONDS, what="the node to be ready")
+        if process.poll() is not None:
+            raise RigFailedError(f"the node ended: {process.output().strip()}")
         control = self._channels.enter_context(_channel(self._root / "control.sock"))
         self._control = api_grpc.ControlStub(control)
         self._resources = self._channels.enter_context(_channel(self._root / "pod-resources/kubelet.sock"))
@@ -201,7 +205,7 @@ class ReferenceNode:
         self._channels.close()
         if self._process is not None:
             process, self._process = self._process, None
-            process.kill()
+            process.__exit__()
 
     def _restarted(self) -> None:
         self._start()
@@ -214,7 +218,7 @@ class ReferenceNode:
         try:
             yield
         except grpc.RpcError as error:
-            printed = self._process.printed().strip().splitlines() if self._process is not None else []
+            printed = self._process.output().strip().splitlines() if self._process is not None else []
             said = f"{error.code().name}: {error.details()}" if isinstance(error, grpc.Call) else str(error)
             raise RigFailedError(f"the node did not {what} ({said}); it printed last: {printed[-1:]}") from error
 

@@ -10,7 +10,8 @@ from numaproof.fake_sysfs import Machine
 from numaproof.harness.rig.plugin_fleet import FakePluginFleet
 from numaproof.harness.rig.reference_node import ReferenceNode
 from numaproof.harness.rig.surroundings import MachineSurroundings
-from numaproof.harness.runtimes.warm.pool import Host
+from numaproof.harness.runtimes import Runtime
+from numaproof.harness.runtimes.launcher import Launcher
 from numaproof.harness.scenario.rig import FakePlugin
 
 
@@ -19,19 +20,21 @@ class ReferenceRig:
 
     def __init__(
         self,
-        host: Host,
+        launcher: Launcher,
+        runtime: Runtime,
         tree: Path,
         machine: Machine,
         root: Path,
         config: Mapping[str, Any],
         plugins: Collection[FakePlugin],
     ) -> None:
+        """`launcher` starts them, on the machine of `tree`; `runtime` starts containers beside them."""
         root.mkdir()
         self._root = root
         self._ending = ExitStack()
-        self.node = ReferenceNode(host, root, config)
-        self.plugins = FakePluginFleet(host, root, plugins, self.node)
-        self.surroundings = MachineSurroundings(host, tree, machine, self.node)
+        self.node = ReferenceNode(launcher, root, config)
+        self.plugins = FakePluginFleet(launcher, root, plugins, self.node)
+        self.surroundings = MachineSurroundings(runtime, tree, launcher.sysfs_root, machine, self.node)
 
     def __enter__(self) -> Self:
         with ExitStack() as ending:

@@ -9,12 +9,16 @@ from numaproof.fake_sysfs.change import change
 from numaproof.harness.rig.observe.tool_views import View
 from numaproof.harness.rig.observe.tools import look
 from numaproof.harness.rig.observe.workload import Workload, workload_differences
-from numaproof.harness.runtimes.warm.pool import Host
-from numaproof.harness.runtimes.warm.trees import HOST
+from numaproof.harness.runtimes import Running, Runtime
+from numaproof.harness.runtimes.trees import mounted_tree
 
 
 class ObservedNode(Protocol):
     """What surroundings ask of the node that is in them."""
+
+    @property
+    def running(self) -> Running:
+        """Its process: where it runs, commands can be executed."""
 
     def restart(self) -> None:
         """End the node hard and start it again; its plugins register again."""
@@ -29,9 +33,10 @@ class ObservedNode(Protocol):
 class MachineSurroundings:
     """A machine's tree, and the node and the programs that see it."""
 
-    def __init__(self, host: Host, tree: Path, machine: Machine, node: ObservedNode) -> None:
-        self._host = host
+    def __init__(self, runtime: Runtime, tree: Path, sysfs_root: str, machine: Machine, node: ObservedNode) -> None:
+        self._runtime = runtime
         self._tree = tree
+        self._sysfs_root = sysfs_root  # where programs find the machine: "/", or the path of the tree
         self._machine = machine  # what everybody should see; not what the tree says, which may be wrong
         self._node = node
 
@@ -42,11 +47,11 @@ class MachineSurroundings:
 
     def look(self) -> list[str]:
         """How the views of the real tools and of the node differ from the machine."""
-        return look(self._host.running, self._host.sysfs_root, self._machine, self._node.machine_seen())
+        return look(self._node.running, self._sysfs_root, self._machine, self._node.machine_seen())
 
     def start(self, name: str) -> list[str]:
         """Start a pod's containers for real; the answer is how what they see differs from what was decided."""
         workloads = self._node.workloads(name)
         if workloads is None:
             return [f"{name} cannot be started: the node does not hold it"]
-        return workload_differences(self._host.runtime, None if self._tree == HOST else self._tree, workloads)
+        return workload_differences(self._runtime, mounted_tree(self._tree), workloads)

@@ -13,7 +13,7 @@ from numaproof.harness.rig.observe.workload import Workload, workload_difference
 from numaproof.harness.rig.reference_node import workloads_of
 from numaproof.harness.runtimes import Bind, CannotStartError, Program, Running
 from numaproof.harness.runtimes.local import NamespaceRuntime
-from numaproof.harness.runtimes.warm.trees import Trees
+from numaproof.harness.runtimes.trees import Trees
 from tests.places import short_directory
 
 ALLOWED = sorted(os.sched_getaffinity(0))
