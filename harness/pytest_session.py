@@ -10,9 +10,10 @@ import pytest
 from numaproof.fake_sysfs import Machine, MachineError
 from numaproof.harness.errors import UserError
 from numaproof.harness.rig.rig import ReferenceRig
-from numaproof.harness.rig.session import Session, chosen_runtime
+from numaproof.harness.rig.session import Session
 from numaproof.harness.runtimes import CannotStartError
 from numaproof.harness.runtimes.scratch import remove_shared, shared_directory
+from numaproof.harness.runtimes.select import select_runtime
 from numaproof.harness.runtimes.trees import machine_of
 from numaproof.harness.scenario.instances import Instance, instances
 from numaproof.harness.scenario.model import Needs, PluginWords, Scenario
@@ -36,7 +37,7 @@ def session_of(config: pytest.Config) -> Session:
     """The session of this process, made when it is needed first."""
     if _SESSION not in config.stash:
         ending, name = config.stash[ENDING], config.stash[RUN]
-        runtime = chosen_runtime(config.option.numaproof_runtime)
+        runtime = select_runtime(config.option.numaproof_runtime)
         worker = getattr(config, "workerinput", {}).get("workerid")
         if worker is None:
             ending.callback(remove_shared, name)

@@ -9,10 +9,9 @@ from typing import Self
 
 import numaproof
 from numaproof.fake_sysfs import Machine
-from numaproof.harness.errors import UserError
 from numaproof.harness.rig.rig import ReferenceRig
 from numaproof.harness.runtimes import Runtime
-from numaproof.harness.runtimes.local import NamespaceRuntime, ProcessRuntime, namespaces_work
+from numaproof.harness.runtimes.local import NamespaceRuntime, ProcessRuntime
 from numaproof.harness.runtimes.trees import Trees, machine_of
 from numaproof.harness.runtimes.warm.pool import WarmPool
 from numaproof.harness.scenario.drive import drive
@@ -24,27 +23,6 @@ from numaproof.harness.scenario.skips import reason_not_to_run
 
 # The arguments of an interpreter that becomes a warm process, in front of its socket's path.
 WARM = ("-m", "numaproof.harness.warm_commands")
-
-
-def chosen_runtime(name: str) -> str:
-    """What `auto` stands for here: docker where an engine answers, else namespaces, else plain processes.
-
-    A runtime that was asked for and cannot be had is refused.
-    """
-    if name == "process":
-        return name
-    if name == "namespace":
-        if not namespaces_work():
-            raise UserError("--runtime namespace: namespaces cannot be made here (unshare fails); take process")
-        return name
-    from numaproof.harness.runtimes.docker import connect, engine_answers  # noqa: PLC0415 (the SDK takes long to import)
-
-    if name == "docker":
-        connect().close()
-        return name
-    if engine_answers():
-        return "docker"
-    return "namespace" if namespaces_work() else "process"
 
 
 class Session:
