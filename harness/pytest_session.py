@@ -16,7 +16,7 @@ from numaproof.harness.runtimes.scratch import remove_shared, shared_directory
 from numaproof.harness.runtimes.select import select_runtime
 from numaproof.harness.runtimes.trees import machine_of
 from numaproof.harness.scenario.instances import Instance, instances
-from numaproof.harness.scenario.model import Needs, PluginWords, Scenario
+from numaproof.harness.scenario.model import Needs, PluginSpec, Scenario
 from numaproof.harness.scenario.parse import parse_scenario
 from numaproof.harness.scenario.rig import RigFailedError
 from numaproof.harness.scenario.sizes import sizes_of
@@ -104,7 +104,7 @@ def asked_machine(request: pytest.FixtureRequest) -> Machine:
 
 @contextmanager
 def started_node(
-    request: pytest.FixtureRequest, plugins: tuple[PluginWords, ...], kubelet: dict[str, Any]
+    request: pytest.FixtureRequest, plugins: tuple[PluginSpec, ...], kubelet: dict[str, Any]
 ) -> Iterator[ReferenceRig]:
     """A node on the machine of a test; RigFailedError when it does not come up."""
     words = Scenario(request.path, "", "", "", "", Needs(), {}, kubelet, plugins, ())

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numaproof.harness.report.matrix import Result
     from numaproof.harness.rig.rig import ReferenceRig
     from numaproof.harness.scenario.instances import Instance
-    from numaproof.harness.scenario.model import PluginWords
+    from numaproof.harness.scenario.model import PluginSpec
 
 RUNTIMES = ("auto", "docker", "namespace", "process")
 SUFFIXES = (".yaml", ".yml")
@@ -184,11 +184,11 @@ def runtime(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def plugin() -> "Callable[..., PluginWords]":
+def plugin() -> "Callable[..., PluginSpec]":
     """Declares a fake plugin for `node`: plugin("example.com/gpu", per_numa="2")."""
-    from numaproof.harness.scenario.model import PluginWords  # noqa: PLC0415
+    from numaproof.harness.scenario.model import PluginSpec  # noqa: PLC0415
 
-    return PluginWords
+    return PluginSpec
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ def node(request: pytest.FixtureRequest) -> "Iterator[Callable[..., ReferenceRig
 
     with ExitStack() as ending:
 
-        def start(*plugins: "PluginWords", **kubelet: Any) -> "ReferenceRig":
+        def start(*plugins: "PluginSpec", **kubelet: Any) -> "ReferenceRig":
             return ending.enter_context(started_node(request, plugins, kubelet))
 
         yield start

@@ -39,10 +39,11 @@ class ReferenceNode:
 
     offers = frozenset({"explain"})
 
-    def __init__(self, launcher: Launcher, root: Path, config: Mapping[str, Any]) -> None:
+    def __init__(self, launcher: Launcher, root: Path, config: Mapping[str, Any], semantics: str) -> None:
         self._launcher = launcher
         self._root = root / "node"
         self._config = root / "config.yaml"
+        self._semantics = semantics
         self._process: Running | None = None
         self._channels = ExitStack()
         self._uids: dict[str, str] = {}  # pod name -> uid, of what was admitted
@@ -186,7 +187,7 @@ class ReferenceNode:
     # ---- Its process
 
     def _start(self) -> None:
-        arguments = ("node", "--root", str(self._root), "--config", str(self._config))
+        arguments = ("node", "--root", str(self._root), "--config", str(self._config), "--semantics", self._semantics)
         command = (*self._launcher.numaproof, *arguments, "--sysfs-root", self._launcher.sysfs_root)
         self._process = process = self._launcher.start(command)
 

@@ -27,12 +27,13 @@ class ReferenceRig:
         root: Path,
         config: Mapping[str, Any],
         plugins: Collection[FakePlugin],
+        semantics: str = "current",
     ) -> None:
         """`launcher` starts them, on the machine of `tree`; `runtime` starts containers beside them."""
         root.mkdir()
         self._root = root
         self._ending = ExitStack()
-        self.node = ReferenceNode(launcher, root, config)
+        self.node = ReferenceNode(launcher, root, config, semantics)
         self.plugins = FakePluginFleet(launcher, root, plugins, self.node)
         self.surroundings = MachineSurroundings(runtime, tree, launcher.sysfs_root, machine, self.node)
 

@@ -57,14 +57,9 @@ class Session:
     def skip_reason(self, instance: Instance) -> str | None:
         """Why an instance means nothing on its machine; None: it applies."""
         machine, sizes = self._sized(instance)
-        if any(step.action == "start" for step in instance.scenario.steps):
-            if self.runtime == "process":
-                return "starts containers with device nodes, which the process runtime cannot give"
-            # The engine of docker has affinity of its own; without it a container may use what we may use.
-            ours = os.sched_getaffinity(0)
-            if self.runtime == "namespace" and instance.argument == "host" and not set(machine.cpu_ids) <= ours:
-                return f"pins containers to CPUs of the host, of which this process may only use {sorted(ours)}"
-        return reason_not_to_run(instance, machine, sizes)
+        # The engine of docker has affinity of its own; without it a container may use what we may use.
+        usable = os.sched_getaffinity(0) if self.runtime == "namespace" else None
+        return reason_not_to_run(instance, machine, sizes, runtime=self.runtime, usable_cpus=usable)
 
     def run(self, instance: Instance) -> list[str]:
         """Drive an instance; the answer is every difference from what it expects."""
@@ -88,10 +83,10 @@ class Session:
         where = str(instance.scenario.path)
         plugins = tuple(fake_plugin(words, machine, sizes, where) for words in instance.scenario.plugins)
         config = kubelet_configuration(instance, machine, sizes)
-        changes = any(step.action == "offline" for step in instance.scenario.steps)
+        changes = any(step.action.changes_machine for step in instance.scenario.steps)
         with (
             self._pool.acquire(instance.argument, own_tree=changes) as warm,
-            ReferenceRig(warm, self._started_by, warm.tree, machine, root, config, plugins) as rig,
+            ReferenceRig(warm, self._started_by, warm.tree, machine, root, config, plugins, instance.semantics) as rig,
         ):
             yield rig
 

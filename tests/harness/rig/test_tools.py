@@ -13,6 +13,7 @@ from numaproof.harness.runtimes.trees import Trees, machine_of
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.model import Needs, Scenario, Step
 from numaproof.harness.scenario.sizes import sizes_of
+from numaproof.harness.scenario.steps.offline import Offline
 from tests.places import short_directory
 
 SCENARIO = Scenario(Path("/x/theme/file.yaml"), "theme", "n", "w", "s", Needs(), {}, {}, (), ())
@@ -81,7 +82,7 @@ def test_a_change_that_belongs_to_the_scenario_is_no_difference(session: Session
     argument = "pack:1 numa:2(memory=2GiB) core:4 pu:1"
     machine = machine_of(argument)
     # With a static CPU manager the node would, as the kubelet does, refuse to start with a CPU less.
-    steps = (Step("offline", "1", (), "steps[0]"),)
+    steps = (Step(Offline(1), (), "steps[0]"),)
     takes_offline = replace(SCENARIO, kubelet={"cpuManagerPolicy": "none"}, steps=steps)
     with session.rig(Instance(takes_offline, argument, {}), machine, sizes_of(machine, False)) as rig:
         rig.surroundings.offline(7)
