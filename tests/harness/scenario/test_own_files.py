@@ -1,4 +1,4 @@
-"""A scenario takes the files that a user has, a KubeletConfiguration and Pod manifests; mistakes in them have a line."""
+"""A scenario takes files that a user has, a KubeletConfiguration and Pod manifests; a mistake in them has a line."""
 
 from pathlib import Path
 from typing import Any
