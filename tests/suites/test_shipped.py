@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from numaproof.harness.runtimes.warm.trees import machine_of
+from numaproof.harness.runtimes.trees import machine_of
 from numaproof.harness.scenario.instances import Instance, instances, kubelet_configuration
 from numaproof.harness.scenario.parse import parse_scenario
 from numaproof.harness.scenario.selection import shipped_scenarios
