@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-import yaml
-
 from numaproof.fake_sysfs.lists import parse_cpulist
+from numaproof.fake_sysfs.strict_yaml import Document, Where
 from numaproof.harness.decision.kubelet_keys import USED, WITHOUT_EFFECT
 from numaproof.harness.errors import UserError
 from numaproof.harness.pods.quantity import parse_quantity, value
@@ -78,18 +77,15 @@ class Setting(NamedTuple):
     value: Any
 
 
-def settings_from(text: str, where: str) -> dict[str, Setting]:
-    """The settings of a KubeletConfiguration as YAML or JSON; `where` is what messages begin with, such as its path."""
-    try:
-        content = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise UserError(f"{where}: is not YAML ({' '.join(str(error).split())[:200]})") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{where}: is not a KubeletConfiguration; write keys such as topologyManagerPolicy: restricted")
-    return settings_of(content, where)
+def settings_in(document: Document) -> dict[str, Setting]:
+    """The settings of a KubeletConfiguration's file; each knows its line."""
+    if not isinstance(document.value, dict):
+        remedy = "write keys such as topologyManagerPolicy: restricted"
+        raise UserError(f"{document.where}: is not a KubeletConfiguration; {remedy}")
+    return settings_of(document.value, document.where)
 
 
-def settings_of(content: Mapping[Any, Any], where: str) -> dict[str, Setting]:
+def settings_of(content: Mapping[str, Any], where: Where) -> dict[str, Setting]:
     """The settings of a KubeletConfiguration that has been parsed already; unknown keys are refused."""
     kind, version = content.get("kind", "KubeletConfiguration"), content.get("apiVersion", _VERSION)
     if (kind, version) != ("KubeletConfiguration", _VERSION):
@@ -100,8 +96,8 @@ def settings_of(content: Mapping[Any, Any], where: str) -> dict[str, Setting]:
             continue
         if key not in USED | WITHOUT_EFFECT:
             near = difflib.get_close_matches(str(key), sorted(USED | WITHOUT_EFFECT), 1)
-            raise UserError(f"{where}: {key}: unknown key" + (f"; did you mean {near[0]}?" if near else ""))
-        settings[key] = Setting(f"{where}: {key}", one)
+            raise UserError(f"{where.at(key)}: unknown key" + (f"; did you mean {near[0]}?" if near else ""))
+        settings[key] = Setting(str(where.at(key)), one)
     return settings
 
 
@@ -127,9 +123,9 @@ def config_of(settings: Mapping[str, Setting], semantics: Semantics = "current")
     )
 
 
-def node_config(content: Mapping[str, Any], where: str = "kubelet", semantics: Semantics = "current") -> NodeConfig:
+def node_config(content: Mapping[str, Any], semantics: Semantics = "current") -> NodeConfig:
     """The configuration of a KubeletConfiguration that has been parsed already."""
-    return config_of(settings_of(content, where), semantics)
+    return config_of(settings_of(content, Where("kubelet")), semantics)
 
 
 def _choice(setting: Setting | None, known: tuple[str, ...], default: str) -> str:

@@ -54,5 +54,5 @@ class KubeletSection:
 
 def _setting(key: str, value: Any, where: Where) -> Setting:
     """A setting with its position; a UserError if the kubelet has no such key."""
-    settings_of({key: value}, f"{where.file}:{where.line}")
+    settings_of({key: value}, Where(f"{where.file}:{where.line}"))
     return Setting(str(where), value)

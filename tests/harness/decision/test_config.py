@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from numaproof.harness.decision.config import NodeConfig, config_of, node_config, settings_from
+from numaproof.fake_sysfs.strict_yaml import load
+from numaproof.harness.decision.config import NodeConfig, config_of, node_config, settings_in
 from numaproof.harness.errors import UserError
 
 
@@ -33,7 +34,7 @@ reservedMemory:
 featureGates: {CPUManagerPolicyAlphaOptions: true, DynamicResourceAllocation: true}
 maxPods: 42
 """
-    config = config_of(settings_from(text, "kubelet.yaml"))
+    config = config_of(settings_in(load(text, "kubelet.yaml")))
     assert config.topology_policy == "single-numa-node"
     assert config.topology_scope == "pod"
     assert config.topology_options == {"prefer-closest-numa-nodes": "true", "max-allowable-numa-nodes": "16"}
@@ -123,8 +124,21 @@ def test_what_is_wrong_is_named(content: dict[str, Any], text: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["a: [", "- 1", "", "{{}}: 1", "a: *b"])
+@pytest.mark.parametrize("text", ["- 1", "", "5", "kind: Pod", "apiVersion: v1", "address: x\nunheard-of: 1"])
 def test_a_text_that_is_not_a_configuration(text: str) -> None:
-    with pytest.raises(UserError, match=r"^k\.yaml: ") as caught:
-        config_of(settings_from(text, "k.yaml"))
+    with pytest.raises(UserError, match=r"^k\.yaml(:\d)?: ") as caught:
+        config_of(settings_in(load(text, "k.yaml")))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cpuManagerPolicy: none\nmaxPod: 5\n", "k.yaml:2: maxPod: unknown key; did you mean maxPods?"),
+        ("cpuManagerPolicy: none\n\nmaxPods: many\n", "k.yaml:3: maxPods: 'many' is not a count of pods"),
+    ],
+)
+def test_what_is_wrong_in_a_text_is_named_with_its_line(text: str, message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        config_of(settings_in(load(text, "k.yaml")))
+    assert str(caught.value).startswith(message)

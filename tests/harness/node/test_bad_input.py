@@ -53,7 +53,7 @@ def changed(**limits: Any) -> str:
 
 BAD_PODS = (
     ("", "is missing"),
-    ("{]", "is neither YAML nor JSON"),
+    ("{]", "is not JSON"),
     ("kind: Deployment\nmetadata: {name: d}\nspec: {}", "is not admitted by a node"),
     ("metadata: {name: p}\nspec: {containers: []}", "is empty"),
     (changed(cpu="-1"), "is negative"),
@@ -62,7 +62,7 @@ BAD_PODS = (
     (changed(**{GPU: "0.5"}), "is not a whole number"),
     (changed().replace('"limits"', '"requests": {"cpu": "2"}, "limits"'), "requests more cpu"),
     (changed().replace('"c0"', '"C 0"'), "is not a name"),
-    ("a: &a [1]\nb: *a", "aliases are not read"),
+    ("a: &a [1]\nb: *a", "anchors are not read"),
 )
 
 
