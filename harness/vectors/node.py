@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
+from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDescription
 from numaproof.harness.decision.trace import Trace
@@ -51,7 +52,7 @@ def managers_of(case: dict[str, Any], port: RecordingPort) -> Managers:
             topology_options=kubelet["topologyManagerPolicyOptions"],
             cpu_policy=kubelet["cpuManagerPolicy"],
             cpu_options=kubelet["cpuManagerPolicyOptions"],
-            reserved_cpus=frozenset(_ids(kubelet["reservedSystemCPUs"])),
+            reserved_cpus=frozenset(parse_cpulist(kubelet["reservedSystemCPUs"])),
             memory_policy=kubelet["memoryManagerPolicy"],
             reserved_memory={
                 row["numaNode"]: {resource: _bytes(text) for resource, text in row["limits"].items()}
@@ -141,12 +142,6 @@ def _certain(mine: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
 def _device(row: dict[str, Any]) -> Device:
     numa = row["numa"]
     return Device(row["id"], None if numa is None else tuple(numa), healthy=not row.get("unhealthy", False))
-
-
-def _ids(text: str) -> Iterable[int]:
-    for part in filter(None, text.split(",")):
-        first, _, last = part.partition("-")
-        yield from range(int(first), int(last or first) + 1)
 
 
 def _bytes(text: str) -> int:
