@@ -59,3 +59,13 @@ def test_a_plugin_with_the_proposals_path_alone_decides_as_well() -> None:
             assert [plugin.preferred_sets for plugin in control.state().plugins] == [True]
             assert control.admit(pod("p", {"cpu": 10, "memory": "100Gi", GPU: 2})).verdict.admitted
             assert asked(gpu) == [[], ["gpu00", "gpu01", "gpu02", "gpu03"]]
+
+
+def test_a_second_question_does_not_repeat_the_first() -> None:
+    """No set is liked, so the allocation turns to the singular call, and the decision is broken off once more."""
+    with running_node(STATIC | {"topologyManagerPolicy": "best-effort"}) as node, client(node.root) as control:
+        gpu = MockPlugin(GPU, devices("gpu", 4), node.device_plugins, preferred=lambda *_asked: [], plural=True)
+        with listed_plugins(node, gpu):
+            assert control.admit(pod("p", {GPU: 1})).verdict.admitted
+            names = [call.name for call in gpu.calls if call.name.startswith("GetPreferred")]
+            assert names == ["GetPreferredAllocations", "GetPreferredAllocation"]
