@@ -8,6 +8,7 @@ import pytest
 
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.decision.trace import Trace
+from numaproof.harness.errors import UserError
 from numaproof.harness.node.node import Node
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.topology import AllocationError, Decision, Hints, TopologyHint, mask_of, policies
@@ -91,6 +92,15 @@ def test_a_provider_that_was_added_takes_part_in_admission_and_explanation(scope
         assert made[1].taken == {("uid-p", "c0"): 1, ("uid-q", "c0"): 1}
         node.remove("uid-p")
         assert made[1].free == {0: 0, 1: 1}
+
+
+def test_a_node_does_not_start_if_an_added_provider_cannot_give_again_what_pods_had() -> None:
+    config = STATIC | {"topologyManagerPolicy": "restricted"}
+    free = [2, 0]
+    with running_node(config, providers=lambda: [Seats({0: free.pop(0)})]) as node:
+        assert node.admit(pod("p", {"cpu": 2, "memory": "1Gi"})).admitted
+        with pytest.raises(UserError, match=r'pod p: container c0: the hint provider "seats" cannot .* \(all seats'):
+            node.restart()
 
 
 def test_a_failed_allocation_says_whose_it_was() -> None:
