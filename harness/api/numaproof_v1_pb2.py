@@ -15,7 +15,7 @@ _sym_db = _symbol_database.Default()
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as numaproof_dot_harness_dot_api_dot_deviceplugin__v1beta1__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(numaproof/harness/api/numaproof_v1.proto\x12\x0cnumaproof.v1\x1a\x30numaproof/harness/api/deviceplugin_v1beta1.proto\" \n\x0c\x41\x64mitRequest\x12\x10\n\x08manifest\x18\x01 \x01(\t\"W\n\rAdmitResponse\x12&\n\x07verdict\x18\x01 \x01(\x0b\x32\x15.numaproof.v1.Verdict\x12\x1e\n\x03pod\x18\x02 \x01(\x0b\x32\x11.numaproof.v1.Pod\"<\n\x07Verdict\x12\x10\n\x08\x61\x64mitted\x18\x01 \x01(\x08\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\"s\n\x03Pod\x12\x0b\n\x03uid\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x11\n\tqos_class\x18\x04 \x01(\t\x12+\n\ncontainers\x18\x05 \x03(\x0b\x32\x17.numaproof.v1.Container\"\x98\x02\n\tContainer\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04init\x18\x02 \x01(\x08\x12\x13\n\x0brestartable\x18\x03 \x01(\x08\x12$\n\x08\x61\x66\x66inity\x18\x04 \x01(\x0b\x32\x12.numaproof.v1.Hint\x12\x0c\n\x04\x63pus\x18\x05 \x03(\x05\x12)\n\x06memory\x18\x06 \x03(\x0b\x32\x19.numaproof.v1.MemoryBlock\x12.\n\x07\x64\x65vices\x18\x07 \x03(\x0b\x32\x1d.numaproof.v1.ResourceDevices\x12K\n\x08response\x18\x08 \x01(\x0b\x32\x39.numaproof.deviceplugin.v1beta1.ContainerAllocateResponse\"\x18\n\x07NodeSet\x12\r\n\x05nodes\x18\x01 \x03(\x05\"B\n\x04Hint\x12\'\n\x08\x61\x66\x66inity\x18\x01 \x01(\x0b\x32\x15.numaproof.v1.NodeSet\x12\x11\n\tpreferred\x18\x02 \x01(\x08\"<\n\x0bMemoryBlock\x12\x10\n\x08resource\x18\x01 \x01(\t\x12\x0c\n\x04size\x18\x02 \x01(\x04\x12\r\n\x05nodes\x18\x03 \x03(\x05\"J\n\x0fResourceDevices\x12\x10\n\x08resource\x18\x01 \x01(\t\x12%\n\x07\x64\x65vices\x18\x02 \x03(\x0b\x32\x14.numaproof.v1.Device\"N\n\x06\x44\x65vice\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0f\n\x07healthy\x18\x02 \x01(\x08\x12\'\n\x08topology\x18\x03 \x01(\x0b\x32\x15.numaproof.v1.NodeSet\"\x1c\n\rRemoveRequest\x12\x0b\n\x03pod\x18\x01 \x01(\t\"\x1d\n\x0eRemoveResponse\x12\x0b\n\x03uid\x18\x01 \x01(\t\"\"\n\x0e\x45xplainRequest\x12\x10\n\x08manifest\x18\x01 \x01(\t\"\xa3\x01\n\x0f\x45xplainResponse\x12&\n\x07verdict\x18\x01 \x01(\x0b\x32\x15.numaproof.v1.Verdict\x12\x0e\n\x06policy\x18\x02 \x01(\t\x12\r\n\x05scope\x18\x03 \x01(\t\x12)\n\tdecisions\x18\x04 \x03(\x0b\x32\x16.numaproof.v1.Decision\x12\x1e\n\x03pod\x18\x05 \x01(\x0b\x32\x11.numaproof.v1.Pod\"\x83\x01\n\x08\x44\x65\x63ision\x12\x11\n\tcontainer\x18\x01 \x01(\t\x12.\n\tproviders\x18\x02 \x03(\x0b\x32\x1b.numaproof.v1.ProviderHints\x12\"\n\x06merged\x18\x03 \x01(\x0b\x32\x12.numaproof.v1.Hint\x12\x10\n\x08\x61\x64mitted\x18\x04 \x01(\x08\"Q\n\rProviderHints\x12\x10\n\x08provider\x18\x01 \x01(\t\x12.\n\tresources\x18\x02 \x03(\x0b\x32\x1b.numaproof.v1.ResourceHints\"[\n\rResourceHints\x12\x10\n\x08resource\x18\x01 \x01(\t\x12\x15\n\rno_preference\x18\x02 \x01(\x08\x12!\n\x05hints\x18\x03 \x03(\x0b\x32\x12.numaproof.v1.Hint\"\x0e\n\x0cStateRequest\"\xd4\x01\n\rStateResponse\x12\x1f\n\x04pods\x18\x01 \x03(\x0b\x32\x11.numaproof.v1.Pod\x12\x13\n\x0bshared_cpus\x18\x02 \x03(\x05\x12\x15\n\rreserved_cpus\x18\x03 \x03(\x05\x12\x11\n\tfree_cpus\x18\x04 \x03(\x05\x12(\n\x06memory\x18\x05 \x03(\x0b\x32\x18.numaproof.v1.NodeMemory\x12%\n\x07plugins\x18\x06 \x03(\x0b\x32\x14.numaproof.v1.Plugin\x12\x12\n\nlast_event\x18\x07 \x01(\x04\"O\n\nNodeMemory\x12\x0c\n\x04node\x18\x01 \x01(\x05\x12\x10\n\x08resource\x18\x02 \x01(\t\x12\x13\n\x0b\x61llocatable\x18\x03 \x01(\x04\x12\x0c\n\x04\x66ree\x18\x04 \x01(\x04\"\xd7\x01\n\x06Plugin\x12\x10\n\x08resource\x18\x01 \x01(\t\x12\x10\n\x08\x65ndpoint\x18\x02 \x01(\t\x12\x11\n\tconnected\x18\x03 \x01(\x08\x12\x44\n\x07options\x18\x04 \x01(\x0b\x32\x33.numaproof.deviceplugin.v1beta1.DevicePluginOptions\x12\x16\n\x0epreferred_sets\x18\x05 \x01(\x08\x12%\n\x07\x64\x65vices\x18\x06 \x03(\x0b\x32\x14.numaproof.v1.Device\x12\x11\n\tallocated\x18\x07 \x03(\t\"E\n\x0cWatchRequest\x12\r\n\x05\x61\x66ter\x18\x01 \x01(\x04\x12&\n\x05kinds\x18\x02 \x03(\x0e\x32\x17.numaproof.v1.EventKind\"\xef\x01\n\x05\x45vent\x12\x0e\n\x06number\x18\x01 \x01(\x04\x12\x1d\n\x15time_unix_nanoseconds\x18\x02 \x01(\x03\x12%\n\x04kind\x18\x03 \x01(\x0e\x32\x17.numaproof.v1.EventKind\x12\x10\n\x08resource\x18\x04 \x01(\t\x12%\n\x07\x64\x65vices\x18\x05 \x03(\x0b\x32\x14.numaproof.v1.Device\x12\x1e\n\x03pod\x18\x06 \x01(\x0b\x32\x11.numaproof.v1.Pod\x12&\n\x07verdict\x18\x07 \x01(\x0b\x32\x15.numaproof.v1.Verdict\x12\x0f\n\x07message\x18\x08 \x01(\t\"\x10\n\x0eMachineRequest\"F\n\x0fMachineResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12%\n\x05nodes\x18\x02 \x03(\x0b\x32\x16.numaproof.v1.NumaNode\"\xb3\x01\n\x08NumaNode\x12\n\n\x02id\x18\x01 \x01(\x05\x12\x0c\n\x04\x63pus\x18\x02 \x03(\x05\x12\x0e\n\x06memory\x18\x03 \x01(\x04\x12\x38\n\thugepages\x18\x04 \x03(\x0b\x32%.numaproof.v1.NumaNode.HugepagesEntry\x12\x11\n\tdistances\x18\x05 \x03(\x05\x1a\x30\n\x0eHugepagesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01*\x8b\x01\n\tEventKind\x12\x1a\n\x16\x45VENT_KIND_UNSPECIFIED\x10\x00\x12\x0e\n\nREGISTERED\x10\x01\x12\x0b\n\x07REFUSED\x10\x02\x12\x0b\n\x07\x44\x45VICES\x10\x03\x12\x0f\n\x0bPLUGIN_GONE\x10\x04\x12\x0c\n\x08\x41\x44MITTED\x10\x05\x12\x0c\n\x08REJECTED\x10\x06\x12\x0b\n\x07REMOVED\x10\x07\x32\xaa\x03\n\x07\x43ontrol\x12\x42\n\x05\x41\x64mit\x12\x1a.numaproof.v1.AdmitRequest\x1a\x1b.numaproof.v1.AdmitResponse\"\x00\x12\x45\n\x06Remove\x12\x1b.numaproof.v1.RemoveRequest\x1a\x1c.numaproof.v1.RemoveResponse\"\x00\x12H\n\x07\x45xplain\x12\x1c.numaproof.v1.ExplainRequest\x1a\x1d.numaproof.v1.ExplainResponse\"\x00\x12\x42\n\x05State\x12\x1a.numaproof.v1.StateRequest\x1a\x1b.numaproof.v1.StateResponse\"\x00\x12<\n\x05Watch\x12\x1a.numaproof.v1.WatchRequest\x1a\x13.numaproof.v1.Event\"\x00\x30\x01\x12H\n\x07Machine\x12\x1c.numaproof.v1.MachineRequest\x1a\x1d.numaproof.v1.MachineResponse\"\x00\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(numaproof/harness/api/numaproof_v1.proto\x12\x0cnumaproof.v1\x1a\x30numaproof/harness/api/deviceplugin_v1beta1.proto\" \n\x0c\x41\x64mitRequest\x12\x10\n\x08manifest\x18\x01 \x01(\t\"W\n\rAdmitResponse\x12&\n\x07verdict\x18\x01 \x01(\x0b\x32\x15.numaproof.v1.Verdict\x12\x1e\n\x03pod\x18\x02 \x01(\x0b\x32\x11.numaproof.v1.Pod\"<\n\x07Verdict\x12\x10\n\x08\x61\x64mitted\x18\x01 \x01(\x08\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\"s\n\x03Pod\x12\x0b\n\x03uid\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x11\n\tqos_class\x18\x04 \x01(\t\x12+\n\ncontainers\x18\x05 \x03(\x0b\x32\x17.numaproof.v1.Container\"\x98\x02\n\tContainer\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04init\x18\x02 \x01(\x08\x12\x13\n\x0brestartable\x18\x03 \x01(\x08\x12$\n\x08\x61\x66\x66inity\x18\x04 \x01(\x0b\x32\x12.numaproof.v1.Hint\x12\x0c\n\x04\x63pus\x18\x05 \x03(\x05\x12)\n\x06memory\x18\x06 \x03(\x0b\x32\x19.numaproof.v1.MemoryBlock\x12.\n\x07\x64\x65vices\x18\x07 \x03(\x0b\x32\x1d.numaproof.v1.ResourceDevices\x12K\n\x08response\x18\x08 \x01(\x0b\x32\x39.numaproof.deviceplugin.v1beta1.ContainerAllocateResponse\"\x18\n\x07NodeSet\x12\r\n\x05nodes\x18\x01 \x03(\x05\"B\n\x04Hint\x12\'\n\x08\x61\x66\x66inity\x18\x01 \x01(\x0b\x32\x15.numaproof.v1.NodeSet\x12\x11\n\tpreferred\x18\x02 \x01(\x08\"<\n\x0bMemoryBlock\x12\x10\n\x08resource\x18\x01 \x01(\t\x12\x0c\n\x04size\x18\x02 \x01(\x04\x12\r\n\x05nodes\x18\x03 \x03(\x05\"J\n\x0fResourceDevices\x12\x10\n\x08resource\x18\x01 \x01(\t\x12%\n\x07\x64\x65vices\x18\x02 \x03(\x0b\x32\x14.numaproof.v1.Device\"N\n\x06\x44\x65vice\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0f\n\x07healthy\x18\x02 \x01(\x08\x12\'\n\x08topology\x18\x03 \x01(\x0b\x32\x15.numaproof.v1.NodeSet\"\x1c\n\rRemoveRequest\x12\x0b\n\x03pod\x18\x01 \x01(\t\"\x1d\n\x0eRemoveResponse\x12\x0b\n\x03uid\x18\x01 \x01(\t\"\"\n\x0e\x45xplainRequest\x12\x10\n\x08manifest\x18\x01 \x01(\t\"\xf5\x01\n\x0f\x45xplainResponse\x12&\n\x07verdict\x18\x01 \x01(\x0b\x32\x15.numaproof.v1.Verdict\x12\x0e\n\x06policy\x18\x02 \x01(\t\x12\r\n\x05scope\x18\x03 \x01(\t\x12)\n\tdecisions\x18\x04 \x03(\x0b\x32\x16.numaproof.v1.Decision\x12\x1e\n\x03pod\x18\x05 \x01(\x0b\x32\x11.numaproof.v1.Pod\x12&\n\x07\x66\x61ilure\x18\x06 \x01(\x0b\x32\x15.numaproof.v1.Failure\x12(\n\x08shortage\x18\x07 \x01(\x0b\x32\x16.numaproof.v1.Shortage\"\x91\x01\n\x08\x44\x65\x63ision\x12\x11\n\tcontainer\x18\x01 \x01(\t\x12.\n\tproviders\x18\x02 \x03(\x0b\x32\x1b.numaproof.v1.ProviderHints\x12\"\n\x06merged\x18\x03 \x01(\x0b\x32\x12.numaproof.v1.Hint\x12\x10\n\x08\x61\x64mitted\x18\x04 \x01(\x08\x12\x0c\n\x04rule\x18\x05 \x01(\t\">\n\x07\x46\x61ilure\x12\x11\n\tcontainer\x18\x01 \x01(\t\x12\x10\n\x08provider\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\"O\n\x08Shortage\x12\x10\n\x08resource\x18\x01 \x01(\t\x12\x11\n\trequested\x18\x02 \x01(\x03\x12\x0c\n\x04used\x18\x03 \x01(\x03\x12\x10\n\x08\x63\x61pacity\x18\x04 \x01(\x03\"Q\n\rProviderHints\x12\x10\n\x08provider\x18\x01 \x01(\t\x12.\n\tresources\x18\x02 \x03(\x0b\x32\x1b.numaproof.v1.ResourceHints\"[\n\rResourceHints\x12\x10\n\x08resource\x18\x01 \x01(\t\x12\x15\n\rno_preference\x18\x02 \x01(\x08\x12!\n\x05hints\x18\x03 \x03(\x0b\x32\x12.numaproof.v1.Hint\"\x0e\n\x0cStateRequest\"\xd4\x01\n\rStateResponse\x12\x1f\n\x04pods\x18\x01 \x03(\x0b\x32\x11.numaproof.v1.Pod\x12\x13\n\x0bshared_cpus\x18\x02 \x03(\x05\x12\x15\n\rreserved_cpus\x18\x03 \x03(\x05\x12\x11\n\tfree_cpus\x18\x04 \x03(\x05\x12(\n\x06memory\x18\x05 \x03(\x0b\x32\x18.numaproof.v1.NodeMemory\x12%\n\x07plugins\x18\x06 \x03(\x0b\x32\x14.numaproof.v1.Plugin\x12\x12\n\nlast_event\x18\x07 \x01(\x04\"O\n\nNodeMemory\x12\x0c\n\x04node\x18\x01 \x01(\x05\x12\x10\n\x08resource\x18\x02 \x01(\t\x12\x13\n\x0b\x61llocatable\x18\x03 \x01(\x04\x12\x0c\n\x04\x66ree\x18\x04 \x01(\x04\"\xd7\x01\n\x06Plugin\x12\x10\n\x08resource\x18\x01 \x01(\t\x12\x10\n\x08\x65ndpoint\x18\x02 \x01(\t\x12\x11\n\tconnected\x18\x03 \x01(\x08\x12\x44\n\x07options\x18\x04 \x01(\x0b\x32\x33.numaproof.deviceplugin.v1beta1.DevicePluginOptions\x12\x16\n\x0epreferred_sets\x18\x05 \x01(\x08\x12%\n\x07\x64\x65vices\x18\x06 \x03(\x0b\x32\x14.numaproof.v1.Device\x12\x11\n\tallocated\x18\x07 \x03(\t\"E\n\x0cWatchRequest\x12\r\n\x05\x61\x66ter\x18\x01 \x01(\x04\x12&\n\x05kinds\x18\x02 \x03(\x0e\x32\x17.numaproof.v1.EventKind\"\xef\x01\n\x05\x45vent\x12\x0e\n\x06number\x18\x01 \x01(\x04\x12\x1d\n\x15time_unix_nanoseconds\x18\x02 \x01(\x03\x12%\n\x04kind\x18\x03 \x01(\x0e\x32\x17.numaproof.v1.EventKind\x12\x10\n\x08resource\x18\x04 \x01(\t\x12%\n\x07\x64\x65vices\x18\x05 \x03(\x0b\x32\x14.numaproof.v1.Device\x12\x1e\n\x03pod\x18\x06 \x01(\x0b\x32\x11.numaproof.v1.Pod\x12&\n\x07verdict\x18\x07 \x01(\x0b\x32\x15.numaproof.v1.Verdict\x12\x0f\n\x07message\x18\x08 \x01(\t\"\x10\n\x0eMachineRequest\"F\n\x0fMachineResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12%\n\x05nodes\x18\x02 \x03(\x0b\x32\x16.numaproof.v1.NumaNode\"\xb3\x01\n\x08NumaNode\x12\n\n\x02id\x18\x01 \x01(\x05\x12\x0c\n\x04\x63pus\x18\x02 \x03(\x05\x12\x0e\n\x06memory\x18\x03 \x01(\x04\x12\x38\n\thugepages\x18\x04 \x03(\x0b\x32%.numaproof.v1.NumaNode.HugepagesEntry\x12\x11\n\tdistances\x18\x05 \x03(\x05\x1a\x30\n\x0eHugepagesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01*\x8b\x01\n\tEventKind\x12\x1a\n\x16\x45VENT_KIND_UNSPECIFIED\x10\x00\x12\x0e\n\nREGISTERED\x10\x01\x12\x0b\n\x07REFUSED\x10\x02\x12\x0b\n\x07\x44\x45VICES\x10\x03\x12\x0f\n\x0bPLUGIN_GONE\x10\x04\x12\x0c\n\x08\x41\x44MITTED\x10\x05\x12\x0c\n\x08REJECTED\x10\x06\x12\x0b\n\x07REMOVED\x10\x07\x32\xaa\x03\n\x07\x43ontrol\x12\x42\n\x05\x41\x64mit\x12\x1a.numaproof.v1.AdmitRequest\x1a\x1b.numaproof.v1.AdmitResponse\"\x00\x12\x45\n\x06Remove\x12\x1b.numaproof.v1.RemoveRequest\x1a\x1c.numaproof.v1.RemoveResponse\"\x00\x12H\n\x07\x45xplain\x12\x1c.numaproof.v1.ExplainRequest\x1a\x1d.numaproof.v1.ExplainResponse\"\x00\x12\x42\n\x05State\x12\x1a.numaproof.v1.StateRequest\x1a\x1b.numaproof.v1.StateResponse\"\x00\x12<\n\x05Watch\x12\x1a.numaproof.v1.WatchRequest\x1a\x13.numaproof.v1.Event\"\x00\x30\x01\x12H\n\x07Machine\x12\x1c.numaproof.v1.MachineRequest\x1a\x1d.numaproof.v1.MachineResponse\"\x00\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -24,8 +24,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_NUMANODE_HUGEPAGESENTRY']._loaded_options = None
   _globals['_NUMANODE_HUGEPAGESENTRY']._serialized_options = b'8\001'
-  _globals['_EVENTKIND']._serialized_start=2694
-  _globals['_EVENTKIND']._serialized_end=2833
+  _globals['_EVENTKIND']._serialized_start=2935
+  _globals['_EVENTKIND']._serialized_end=3074
   _globals['_ADMITREQUEST']._serialized_start=108
   _globals['_ADMITREQUEST']._serialized_end=140
   _globals['_ADMITRESPONSE']._serialized_start=142
@@ -53,33 +53,37 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EXPLAINREQUEST']._serialized_start=1066
   _globals['_EXPLAINREQUEST']._serialized_end=1100
   _globals['_EXPLAINRESPONSE']._serialized_start=1103
-  _globals['_EXPLAINRESPONSE']._serialized_end=1266
-  _globals['_DECISION']._serialized_start=1269
-  _globals['_DECISION']._serialized_end=1400
-  _globals['_PROVIDERHINTS']._serialized_start=1402
-  _globals['_PROVIDERHINTS']._serialized_end=1483
-  _globals['_RESOURCEHINTS']._serialized_start=1485
-  _globals['_RESOURCEHINTS']._serialized_end=1576
-  _globals['_STATEREQUEST']._serialized_start=1578
-  _globals['_STATEREQUEST']._serialized_end=1592
-  _globals['_STATERESPONSE']._serialized_start=1595
-  _globals['_STATERESPONSE']._serialized_end=1807
-  _globals['_NODEMEMORY']._serialized_start=1809
-  _globals['_NODEMEMORY']._serialized_end=1888
-  _globals['_PLUGIN']._serialized_start=1891
-  _globals['_PLUGIN']._serialized_end=2106
-  _globals['_WATCHREQUEST']._serialized_start=2108
-  _globals['_WATCHREQUEST']._serialized_end=2177
-  _globals['_EVENT']._serialized_start=2180
-  _globals['_EVENT']._serialized_end=2419
-  _globals['_MACHINEREQUEST']._serialized_start=2421
-  _globals['_MACHINEREQUEST']._serialized_end=2437
-  _globals['_MACHINERESPONSE']._serialized_start=2439
-  _globals['_MACHINERESPONSE']._serialized_end=2509
-  _globals['_NUMANODE']._serialized_start=2512
-  _globals['_NUMANODE']._serialized_end=2691
-  _globals['_NUMANODE_HUGEPAGESENTRY']._serialized_start=2643
-  _globals['_NUMANODE_HUGEPAGESENTRY']._serialized_end=2691
-  _globals['_CONTROL']._serialized_start=2836
-  _globals['_CONTROL']._serialized_end=3262
+  _globals['_EXPLAINRESPONSE']._serialized_end=1348
+  _globals['_DECISION']._serialized_start=1351
+  _globals['_DECISION']._serialized_end=1496
+  _globals['_FAILURE']._serialized_start=1498
+  _globals['_FAILURE']._serialized_end=1560
+  _globals['_SHORTAGE']._serialized_start=1562
+  _globals['_SHORTAGE']._serialized_end=1641
+  _globals['_PROVIDERHINTS']._serialized_start=1643
+  _globals['_PROVIDERHINTS']._serialized_end=1724
+  _globals['_RESOURCEHINTS']._serialized_start=1726
+  _globals['_RESOURCEHINTS']._serialized_end=1817
+  _globals['_STATEREQUEST']._serialized_start=1819
+  _globals['_STATEREQUEST']._serialized_end=1833
+  _globals['_STATERESPONSE']._serialized_start=1836
+  _globals['_STATERESPONSE']._serialized_end=2048
+  _globals['_NODEMEMORY']._serialized_start=2050
+  _globals['_NODEMEMORY']._serialized_end=2129
+  _globals['_PLUGIN']._serialized_start=2132
+  _globals['_PLUGIN']._serialized_end=2347
+  _globals['_WATCHREQUEST']._serialized_start=2349
+  _globals['_WATCHREQUEST']._serialized_end=2418
+  _globals['_EVENT']._serialized_start=2421
+  _globals['_EVENT']._serialized_end=2660
+  _globals['_MACHINEREQUEST']._serialized_start=2662
+  _globals['_MACHINEREQUEST']._serialized_end=2678
+  _globals['_MACHINERESPONSE']._serialized_start=2680
+  _globals['_MACHINERESPONSE']._serialized_end=2750
+  _globals['_NUMANODE']._serialized_start=2753
+  _globals['_NUMANODE']._serialized_end=2932
+  _globals['_NUMANODE_HUGEPAGESENTRY']._serialized_start=2884
+  _globals['_NUMANODE_HUGEPAGESENTRY']._serialized_end=2932
+  _globals['_CONTROL']._serialized_start=3077
+  _globals['_CONTROL']._serialized_end=3503
 # @@protoc_insertion_point(module_scope)

@@ -361,6 +361,8 @@ class ExplainResponse(google.protobuf.message.Message):
     SCOPE_FIELD_NUMBER: builtins.int
     DECISIONS_FIELD_NUMBER: builtins.int
     POD_FIELD_NUMBER: builtins.int
+    FAILURE_FIELD_NUMBER: builtins.int
+    SHORTAGE_FIELD_NUMBER: builtins.int
     policy: builtins.str
     scope: builtins.str
     """"container" or "pod"."""
@@ -374,6 +376,14 @@ class ExplainResponse(google.protobuf.message.Message):
     def pod(self) -> global___Pod:
         """What the pod would be given."""
 
+    @property
+    def failure(self) -> global___Failure:
+        """The allocation that would fail, if one would."""
+
+    @property
+    def shortage(self) -> global___Shortage:
+        """What the node has too little of, if that refuses the pod."""
+
     def __init__(
         self,
         *,
@@ -382,9 +392,11 @@ class ExplainResponse(google.protobuf.message.Message):
         scope: builtins.str = ...,
         decisions: collections.abc.Iterable[global___Decision] | None = ...,
         pod: global___Pod | None = ...,
+        failure: global___Failure | None = ...,
+        shortage: global___Shortage | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["pod", b"pod", "verdict", b"verdict"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["decisions", b"decisions", "pod", b"pod", "policy", b"policy", "scope", b"scope", "verdict", b"verdict"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["failure", b"failure", "pod", b"pod", "shortage", b"shortage", "verdict", b"verdict"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["decisions", b"decisions", "failure", b"failure", "pod", b"pod", "policy", b"policy", "scope", b"scope", "shortage", b"shortage", "verdict", b"verdict"]) -> None: ...
 
 global___ExplainResponse = ExplainResponse
 
@@ -396,10 +408,13 @@ class Decision(google.protobuf.message.Message):
     PROVIDERS_FIELD_NUMBER: builtins.int
     MERGED_FIELD_NUMBER: builtins.int
     ADMITTED_FIELD_NUMBER: builtins.int
+    RULE_FIELD_NUMBER: builtins.int
     container: builtins.str
     """Empty: the pod as a whole."""
     admitted: builtins.bool
     """Whether the policy accepts it."""
+    rule: builtins.str
+    """What the policy asks of it, in a word: "any", "preferred", "single" (preferred, on one node), "unanimous"."""
     @property
     def providers(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ProviderHints]: ...
     @property
@@ -413,11 +428,61 @@ class Decision(google.protobuf.message.Message):
         providers: collections.abc.Iterable[global___ProviderHints] | None = ...,
         merged: global___Hint | None = ...,
         admitted: builtins.bool = ...,
+        rule: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["merged", b"merged"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["admitted", b"admitted", "container", b"container", "merged", b"merged", "providers", b"providers"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["admitted", b"admitted", "container", b"container", "merged", b"merged", "providers", b"providers", "rule", b"rule"]) -> None: ...
 
 global___Decision = Decision
+
+@typing.final
+class Failure(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    CONTAINER_FIELD_NUMBER: builtins.int
+    PROVIDER_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    container: builtins.str
+    provider: builtins.str
+    """"cpu", "memory", "devices", or one that was added."""
+    reason: builtins.str
+    """The kubelet's."""
+    def __init__(
+        self,
+        *,
+        container: builtins.str = ...,
+        provider: builtins.str = ...,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["container", b"container", "provider", b"provider", "reason", b"reason"]) -> None: ...
+
+global___Failure = Failure
+
+@typing.final
+class Shortage(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    RESOURCE_FIELD_NUMBER: builtins.int
+    REQUESTED_FIELD_NUMBER: builtins.int
+    USED_FIELD_NUMBER: builtins.int
+    CAPACITY_FIELD_NUMBER: builtins.int
+    resource: builtins.str
+    requested: builtins.int
+    """Thousandths of cpu, bytes, or a count."""
+    used: builtins.int
+    """By the other pods."""
+    capacity: builtins.int
+    def __init__(
+        self,
+        *,
+        resource: builtins.str = ...,
+        requested: builtins.int = ...,
+        used: builtins.int = ...,
+        capacity: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["capacity", b"capacity", "requested", b"requested", "resource", b"resource", "used", b"used"]) -> None: ...
+
+global___Shortage = Shortage
 
 @typing.final
 class ProviderHints(google.protobuf.message.Message):
@@ -426,7 +491,7 @@ class ProviderHints(google.protobuf.message.Message):
     PROVIDER_FIELD_NUMBER: builtins.int
     RESOURCES_FIELD_NUMBER: builtins.int
     provider: builtins.str
-    """"cpu", "memory" or "devices"."""
+    """"cpu", "memory", "devices", or one that was added."""
     @property
     def resources(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ResourceHints]:
         """Empty: the provider has no opinion."""

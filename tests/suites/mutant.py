@@ -10,18 +10,18 @@ from typing import Any
 
 from numaproof.harness.node.measures import Measures
 from numaproof.harness.node.services import pod_resources
-from numaproof.harness.node.views import PodView
+from numaproof.harness.node.snapshot import PodView
 from numaproof.harness.providers.devices import Device, DeviceManager
 from numaproof.harness.providers.devices import choice as device_choice
 from numaproof.harness.providers.devices import manager as device_manager
 from numaproof.harness.providers.devices.inventory import Inventory
 from numaproof.harness.providers.devices.preferred_sets import PreferredSets
-from numaproof.harness.runtimes.warm import server as warm
 from numaproof.harness.topology import merge, policies, scopes
 from numaproof.harness.topology.bitmask import NodeMask
 from numaproof.harness.topology.hints import HintFamily, TopologyHint
 from numaproof.harness.topology.manager import Manager
 from numaproof.harness.topology.policies import Decision
+from numaproof.harness.warm_commands import serve_commands
 
 
 def _with_admission(policy: str, admits: Callable[[Decision], bool]) -> Callable[[Any], Any]:
@@ -86,7 +86,7 @@ def _with_every_topology(inventory_of: Any) -> Any:
 
 def _with_init_containers(message: Any) -> Any:
     def shown(view: PodView) -> Any:
-        return message(replace(view, containers=tuple(replace(one, init=False) for one in view.containers)))
+        return message(replace(view, containers=tuple(replace(one, ends=False) for one in view.containers)))
 
     return shown
 
@@ -117,4 +117,4 @@ if __name__ == "__main__":
     if name != UNCHANGED:
         place, attribute, flip = MUTATIONS[name]
         setattr(place, attribute, flip(getattr(place, attribute)))
-    warm.serve(path)
+    serve_commands(path)

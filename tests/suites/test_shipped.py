@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from numaproof.harness.runtimes.warm.trees import machine_of
+from numaproof.harness.runtimes.trees import machine_of
 from numaproof.harness.scenario.instances import Instance, instances, kubelet_configuration
 from numaproof.harness.scenario.parse import parse_scenario
 from numaproof.harness.scenario.selection import shipped_scenarios
@@ -67,15 +67,11 @@ def test_every_machine_file_is_used(shipped: list[Instance]) -> None:
 def test_every_instance_expects_something(shipped: list[Instance]) -> None:
     """With a list of expectations none may fall between them: each admission is judged in every instance."""
     silent = [
-        f"{instance.id} {step.place}"
+        f"{instance.id} {step.where}"
         for instance in shipped
         for step in instance.scenario.steps
-        if step.action == "admit"
-        and not any(
-            expected.admitted is not None
-            and all(instance.values.get(key, instance.machine) in values for key, values in expected.when.items())
-            for expected in step.expected
-        )
+        if step.action.must_expect
+        and not any(expected.admitted is not None and instance.meets(expected.when) for expected in step.expected)
     ]
     assert silent == []
 

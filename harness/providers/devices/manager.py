@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
+from typing import Any, Final
 
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.pods.quantity import value
@@ -28,6 +29,8 @@ class DeviceManager:
 
     One decision at a time; lists may arrive meanwhile (from another thread, too), and count from the next one on.
     """
+
+    name: Final = "devices"
 
     def __init__(
         self,
@@ -58,8 +61,7 @@ class DeviceManager:
 
     def forget(self, resource: str) -> None:
         """The plugin is gone for good: nothing can be allocated, what is assigned stays so."""
-        if resource in self._inventories:
-            self._inventories[resource] = replace(self._inventories[resource], healthy=None)
+        self._inventories[resource] = replace(self._inventory(resource), healthy=None)
 
     def restore(
         self, assignments: Mapping[ContainerKey, Mapping[str, frozenset[str]]], registered: Collection[str] = ()
@@ -72,6 +74,29 @@ class DeviceManager:
     def devices(self, resource: str) -> tuple[Device, ...]:
         """The devices listed last, also those of a plugin that is gone."""
         return tuple(self._inventory(resource).devices.values())
+
+    def resources(self) -> list[str]:
+        """Every resource that was ever listed or registered, also those of plugins that are gone."""
+        return sorted(self._inventories.copy())
+
+    def listed(self, resource: str) -> Mapping[str, Device]:
+        """The devices listed last, by id, also those of a plugin that is gone."""
+        return self._inventory(resource).devices
+
+    def held(self, uid: str, container: str) -> dict[str, tuple[Device, ...]]:
+        """The devices of a container, by resource; one that is not listed any more counts as unhealthy."""
+        held: dict[str, tuple[Device, ...]] = {}
+        for resource, ids in self._assignments.get((uid, container), {}).items():
+            listed = self.listed(resource)
+            held[resource] = tuple(listed.get(one) or Device(one, None, healthy=False) for one in sorted(ids))
+        return held
+
+    def amount(self, resource: str) -> int | None:
+        """How many devices of a resource the node can count on; None: it never had any plugin."""
+        if resource not in self._inventories:
+            return None
+        # Devices that are in use count even if they have become unhealthy meanwhile.
+        return max(len(self._inventory(resource).healthy or ()), len(self._in_use(resource)))
 
     def healthy(self) -> Mapping[str, frozenset[str]]:
         """The healthy devices of every registered resource."""
@@ -122,7 +147,7 @@ class DeviceManager:
             if self._allocated is not None:
                 self._allocated(pod, container, resource, chosen)
             self._assignments.setdefault((pod.uid, container.name), {})[resource] = chosen
-        leaves_devices = any(init.name == container.name and not init.restartable for init in pod.init_containers)
+        leaves_devices = pod.ends(container)
         for resource, held in self._assignments.get((pod.uid, container.name), {}).items():
             before = self._reusable.get(resource, frozenset())
             self._reusable[resource] = before | held if leaves_devices else before - held
@@ -133,6 +158,16 @@ class DeviceManager:
         self._preferred_sets.forget(uid)
         if self._reusable_by == uid:
             self._reusable_by, self._reusable = "", {}
+
+    def checkpoint(self) -> Any:
+        """What is assigned and left behind, to come back to by `rollback`; lists are not part of it."""
+        assignments = {key: held.copy() for key, held in self._assignments.items()}
+        return assignments, self._reusable_by, self._reusable.copy()
+
+    def rollback(self, checkpoint: Any) -> None:
+        """Have assigned what was assigned at the checkpoint."""
+        self._assignments, self._reusable_by, self._reusable = checkpoint
+        self._preferred_sets = PreferredSets(self._port)  # what was answered was for the decision that is taken back
 
     def _hints(
         self, uid: str, resource: str, request: int, held: frozenset[str], reusable: frozenset[str]
