@@ -21,9 +21,7 @@ class Trace:
     steps: tuple[Step, ...]  # one for each container, or one for the pod; empty under policy none: nobody is asked
     given: Mapping[str, Assignment]  # by container, as far as it came; a refused pod keeps none of it
     failure: Failure | None  # the allocation that failed
-    shortage: (
-        Shortage | None
-    )  # what the node has too little of, beside the other pods; None: it fits, if it came so far
+    shortage: Shortage | None  # what the node has too little of beside the other pods; None: it fits, if it came so far
     verdict: Verdict
 
     @property

@@ -251,9 +251,9 @@ class Admissions:
         if self._records.get(record.pod.uid) is not record:
             return  # it was removed meanwhile
         topology, runs = self._managers.topology, record.starts.get(container.name, 0)
-        topology.remove_container(_run_id(record.pod, container, runs))
         record.starts[container.name] = runs + 1
         topology.add_container(record.pod, container, _run_id(record.pod, container, runs + 1))
+        topology.remove_container(_run_id(record.pod, container, runs))
         if record.pod.ends(container):
             topology.remove_container(_run_id(record.pod, container, runs + 1))
 

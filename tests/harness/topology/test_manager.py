@@ -136,6 +136,20 @@ def test_removed_containers_are_forgotten() -> None:
     assert manager.get_affinity("uid-p", "c1") == nothing
 
 
+def test_a_container_that_runs_again_keeps_its_affinity() -> None:
+    """As in the kubelet: the end of an earlier run, told late, does not concern the one that runs now."""
+    manager = manager_of("best-effort", "container", Slots({0: 9}, []))
+    pod = pod_of(1)
+    manager.admit(pod)
+    decided = manager.get_affinity("uid-p", "c0")
+    assert decided == TopologyHint(mask_of([0]), True)
+    manager.add_container(pod, pod.containers[0], "first")
+    manager.add_container(pod, pod.containers[0], "second")
+    manager.remove_container("first")
+    assert manager.get_affinity("uid-p", "c0") == decided
+    assert manager.containers() == {"second": ("uid-p", "c0")}
+
+
 @pytest.mark.parametrize(("scope", "asked"), [("container", ["c0", "c1"]), ("pod", [""])])
 def test_a_placement_tells_who_said_what_and_what_came_of_it(scope: str, asked: list[str]) -> None:
     placement = manager_of("restricted", scope, Slots({0: 2, 1: 2}, []), Slots({}, [], "others")).admit(pod_of(1, 1))
