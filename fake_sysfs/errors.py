@@ -1,5 +1,7 @@
 """What may be wrong with a machine that somebody described, captured or imported."""
 
+from numaproof.errors import UserError
 
-class MachineError(Exception):
-    """A machine cannot be described, read or written; the text is one line: the place, the value and the remedy."""
+
+class MachineError(UserError):
+    """A machine cannot be described, read or written; the text is one line: where, what, the remedy."""

@@ -1,5 +1,3 @@
-"""What may go wrong because of what the user gave, as opposed to faults of ours or of what is tested."""
+"""Moved."""
 
-
-class UserError(Exception):
-    """What the user gave cannot be used; the text is one line: the place, the value and the remedy."""
+from numaproof.errors import UserError as UserError

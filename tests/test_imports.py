@@ -23,13 +23,14 @@ RANKS = (
     ("report",),
     ("pytest_session", "commands"),
     ("cli",),
+    ("warm_commands",),
 )
 RANK = {part: rank for rank, parts in enumerate(RANKS) for part in parts}
 
 # What stands beside harness/ -> the parts of ours that it may import.
 BESIDE = {
-    "fake_sysfs": ("fake_sysfs",),
-    "plugins_mock": ("plugins_mock", "fake_sysfs", "harness.api", "harness.vocabulary"),
+    "fake_sysfs": ("fake_sysfs", "errors"),
+    "plugins_mock": ("plugins_mock", "fake_sysfs", "errors", "harness.api", "harness.vocabulary"),
 }
 
 # What deciding must not touch: files, sockets, processes, clocks.

@@ -1,10 +1,19 @@
 """A hint provider of one's own: memory bandwidth, so many GB/s a NUMA node, asked for as `example.com/bandwidth`."""
 
-from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDescription
-from numaproof.harness.pods.manifest import pod_from
-from numaproof.harness.pods.pod import Container, Pod
-from numaproof.harness.pods.requests import pod_total
-from numaproof.harness.topology import AllocationError, Hints, TopologyHint, ids_of, mask_of
+from numaproof import (
+    AllocationError,
+    Container,
+    Hints,
+    ManagerConfig,
+    Managers,
+    NodeDescription,
+    Pod,
+    TopologyHint,
+    ids_of,
+    mask_of,
+    pod_from,
+    pod_total,
+)
 
 RESOURCE = "example.com/bandwidth"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import grpc
 import yaml
 
-from numaproof.harness.api import numaproof_v1_pb2 as api
-from numaproof.harness.api import numaproof_v1_pb2_grpc as services
+from numaproof import control_pb2 as api
+from numaproof import control_pb2_grpc as services
 
 
 def redeploy(control: services.ControlStub, manifests: Mapping[str, str]) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import grpc
 
-from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
-from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as stubs
+from numaproof import deviceplugin_pb2 as api
+from numaproof import deviceplugin_pb2_grpc as stubs
 
 DEVICES = ("left", "right")
 SOCKET = Path("ten.sock")

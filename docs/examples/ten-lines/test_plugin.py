@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from numaproof.harness.conformance import Settings, check
+from numaproof import Settings, check
 
 
 def test_the_plugin_is_conformant() -> None:
