@@ -68,7 +68,8 @@ class ServedRig:
         (root / "config.yaml").write_text(yaml.safe_dump(dict(config)))
         for plugin in plugins:
             devices = [
-                {"id": one.id, **({} if one.numa is None else {"numa": list(one.numa)})} for one in plugin.devices
+                {"id": one.id, "links": dict(one.links), **({} if one.numa is None else {"numa": list(one.numa)})}
+                for one in plugin.devices
             ]
             self._file(plugin, "devices").write_text(yaml.safe_dump(devices))
             self._file(plugin, "health").write_text("".join(f"{one.id}\n" for one in plugin.devices if not one.healthy))

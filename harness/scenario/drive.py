@@ -21,11 +21,7 @@ def drive(instance: Instance, machine: Machine, sizes: Sizes, rig: Rig) -> list[
     found: list[str] = []
     for step in instance.scenario.steps:
         before = rig.plugins.calls()
-        expected = [
-            one
-            for one in step.expected
-            if all(instance.values.get(key, instance.machine) in values for key, values in one.when.items())
-        ]
+        expected = instance.expects(step)
         try:
             outcome = _act(step, rig, sizes, machine, pods)
         except RigFailedError as error:
@@ -76,7 +72,7 @@ def _act(step: Step, rig: Rig, sizes: Sizes, machine: Machine, pods: dict[str, O
         case "health":
             rig.plugins.set_health(what["resource"], what["ids"], what["healthy"])
         case "offline":
-            here = [cpu.id for cpu in machine.cpus if cpu.online and cpu.node == int(what)]
+            here = [cpu.id for cpu in machine.cpus if cpu.online and cpu.node == sizes.node(int(what))]
             if not here:
                 raise UserError(f"{step.place}.offline: NUMA node {what} of {machine.name} has no CPUs")
             rig.surroundings.offline(max(here))

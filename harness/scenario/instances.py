@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from numaproof.fake_sysfs import Machine
-from numaproof.harness.scenario.model import Needs, Scenario
-from numaproof.harness.scenario.sizes import RESERVED_MEMORY, Sizes
+from numaproof.harness.scenario.model import Expected, Needs, Scenario, Step
+from numaproof.harness.scenario.sizes import Sizes
 from numaproof.harness.vocabulary import SMALLEST_NODE_LIMIT, is_gpu
 
 # Where a scenario names no machines: one of each shape that decides differently.
@@ -28,6 +28,11 @@ class Instance:
     def id(self) -> str:
         """`theme/file[machine-policy-scope]`."""
         return f"{self.scenario.id}[{'-'.join([self.machine, *self.values.values()])}]"
+
+    def expects(self, step: Step) -> list[Expected]:
+        """What a step expects in this instance."""
+        met = {**self.values, "machine": self.machine}
+        return [one for one in step.expected if all(met.get(key) in values for key, values in one.when.items())]
 
     @property
     def argument(self) -> str:
@@ -50,12 +55,15 @@ def reason_to_skip(needs: Needs, machine: Machine, sizes: Sizes) -> str | None:
     numa = sizes.names["numa.count"]
     if numa < needs.numa:
         return f"needs {needs.numa} NUMA nodes with CPUs, {machine.name} has {numa}"
-    if needs.most_numa is not None and numa > needs.most_numa:
-        return f"is for at most {needs.most_numa} NUMA nodes with CPUs, {machine.name} has {numa}"
-    if sizes.names["numa.cpus"] < needs.numa_cpus:
-        return f"needs {needs.numa_cpus} free CPUs a NUMA node, {machine.name} has {sizes.names['numa.cpus']}"
+    if sizes.names["numa.cpus"] < (cpus := sizes.count(needs.numa_cpus, "needs.numa_cpus")):
+        return f"needs {cpus} free CPUs a NUMA node, {machine.name} has {sizes.names['numa.cpus']}"
+    if sizes.names["numa.memory"] < 0:
+        return f"needs memory on every NUMA node with CPUs, {machine.name} has none on some"
     if sizes.names["core.cpus"] < needs.threads:
         return f"needs {needs.threads} threads a core, {machine.name} has cores with {sizes.names['core.cpus']}"
+    if needs.most_threads is not None and max(map(len, sizes.cores)) > needs.most_threads:
+        most = max(map(len, sizes.cores))
+        return f"is for at most {needs.most_threads} threads a core, {machine.name} has cores with {most}"
     for size in needs.hugepages:
         if not sizes.names[f"numa.hugepages-{size}"]:
             return f"needs hugepages of {size} on every NUMA node with CPUs, {machine.name} has none on some"
@@ -81,8 +89,8 @@ def kubelet_configuration(instance: Instance, machine: Machine, sizes: Sizes) ->
         config["topologyManagerPolicyOptions"] = options | config.get("topologyManagerPolicyOptions", {})
     config.setdefault("reservedSystemCPUs", ",".join(map(str, sizes.reserved_cpus)))
     if config.get("memoryManagerPolicy") == "Static" and "reservedMemory" not in config:
-        nodes = [node.id for node in machine.nodes if node.memory]
-        config["reservedMemory"] = [{"numaNode": node, "limits": {"memory": str(RESERVED_MEMORY)}} for node in nodes]
+        kept = sizes.reserved_memory
+        config["reservedMemory"] = [{"numaNode": node, "limits": {"memory": str(kept[node])}} for node in kept]
         config["evictionHard"] = {"memory.available": str(_EVICTION)}
-        config["systemReserved"] = {"memory": str(RESERVED_MEMORY * len(nodes) - _EVICTION)}
+        config["systemReserved"] = {"memory": str(sum(kept.values()) - _EVICTION)}
     return config

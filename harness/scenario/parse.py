@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from numaproof.fake_sysfs import preset_names
 from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.harness.errors import UserError
 from numaproof.harness.scenario.fields import Words
@@ -29,6 +30,15 @@ EXPECTATIONS = (
 ALIGNMENTS = ("container", "pod", "no")
 PREFERENCES = ("none", "lowest", "links")
 LISTS = ("kept", "fails", "ends")
+# How the devices of a plugin may be told: the first of several keys says whose, the others what stands in elsewhere.
+_DEVICES = (
+    ("per_numa",),
+    ("devices",),
+    ("sysfs",),
+    ("sysfs", "per_numa"),
+    ("sysfs", "like"),
+    ("sysfs", "like", "devices"),
+)
 _LARGEST = 1 << 20  # of a file: YAML is read at some MB a minute
 CALLS = ("Allocate", "GetPreferredAllocation", "GetPreferredAllocations", "ListAndWatch", "PreStartContainer")
 
@@ -85,7 +95,7 @@ def _matrix(words: Words) -> dict[str, tuple[str, ...]]:
 
 
 def _needs(value: Any, place: str) -> Needs:
-    keys = ("numa", "most_numa", "numa_cpus", "threads", "hugepages", "gpus", "own_machines")
+    keys = ("numa", "use_numa", "numa_cpus", "threads", "most_threads", "hugepages", "gpus", "own_machines")
     words = Words(value, place, keys)
     hugepages = tuple(str(size) for size in words.items("hugepages"))
     for size in hugepages:
@@ -93,21 +103,23 @@ def _needs(value: Any, place: str) -> Needs:
             raise UserError(f"{place}.hugepages: {size!r} is not known; take some of: 2Mi, 1Gi")
     return Needs(
         numa=words.number("numa", 1),
-        most_numa=words.number("most_numa", 0) or None,
-        numa_cpus=words.number("numa_cpus", 1),
+        use_numa=words.number("use_numa", 0) or None,
+        numa_cpus=words.text("numa_cpus", "1"),
         threads=words.number("threads", 1),
+        most_threads=words.number("most_threads", 0) or None,
         hugepages=hugepages,
         gpus=words.number("gpus", 0),
-        own_machines=words.flag("own_machines", False),
+        own_machines=words.text("own_machines") if "own_machines" in words else None,
     )
 
 
 def _plugin(value: Any, place: str) -> PluginWords:
-    keys = ("resource", "per_numa", "devices", "sysfs", "preferred", "plural", "pre_start", "list", "faults")
+    keys = ("resource", "per_numa", "devices", "sysfs", "like", "preferred", "plural", "pre_start", "list", "faults")
     words = Words(value, place, keys)
-    given = [key for key in ("per_numa", "devices", "sysfs") if key in words]
-    if len(given) != 1:
-        raise UserError(f"{place}: give the devices once: one of per_numa, devices, sysfs (given: {given or 'none'})")
+    given = tuple(key for key in ("sysfs", "like", "per_numa", "devices") if key in words)
+    if given not in _DEVICES:
+        known = "; ".join(" and ".join(keys) for keys in _DEVICES)
+        raise UserError(f"{place}: give the devices once, by {known} (given: {', '.join(given) or 'nothing'})")
     devices = []
     for i, device in enumerate(words.items("devices")):
         one = Words(device, f"{place}.devices[{i}]", ("id", "numa", "healthy"))
@@ -120,6 +132,7 @@ def _plugin(value: Any, place: str) -> PluginWords:
         per_numa=words.text("per_numa") if "per_numa" in words else None,
         devices=tuple(devices),
         sysfs=words.choice("sysfs", ("gpu", "nic")) if "sysfs" in words else None,
+        like=words.choice("like", preset_names()) if "like" in words else None,
         preferred=words.choice("preferred", PREFERENCES, "none"),
         plural=words.flag("plural", False),
         pre_start=words.flag("pre_start", False),
@@ -282,7 +295,7 @@ def _is_nodes(value: Any) -> bool:
 
 
 def _is_counts(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(count, int) for count in value.values())
+    return isinstance(value, Mapping) and all(isinstance(count, int | str) for count in value.values())
 
 
 def _is_devices(value: Any) -> bool:
@@ -296,6 +309,8 @@ def _is_sizes(value: Any) -> bool:
 
 
 def _is_cpus(value: Any) -> bool:
+    if isinstance(value, str) and "core" in value:
+        return True  # which cores there are the machine says
     try:
         return _is_counts(value) or (isinstance(value, str | int) and parse_cpulist(str(value)) is not None)
     except ValueError:
@@ -304,7 +319,7 @@ def _is_cpus(value: Any) -> bool:
 
 # What an expectation of a container may say -> whether a value is of its kind, and the kind in words.
 _CONTAINER_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "cpus": (_is_cpus, "a CPU list (1-3,8) or counts by NUMA node"),
+    "cpus": (_is_cpus, "a CPU list (1-3,8), cores (core1-3) or counts by NUMA node"),
     "cpu_count": (lambda value: isinstance(value, int | str), "a size"),
     "nodes": (_is_nodes, "a list of NUMA nodes"),
     "devices": (_is_devices, "by resource: a count, a list of ids, or counts by NUMA node"),

@@ -5,7 +5,6 @@ from typing import Any
 
 from numaproof.fake_sysfs import Machine
 from numaproof.harness.scenario.instances import Instance, reason_to_skip
-from numaproof.harness.scenario.model import Scenario
 from numaproof.harness.scenario.sizes import Sizes
 
 
@@ -14,19 +13,19 @@ def reason_not_to_run(instance: Instance, machine: Machine, sizes: Sizes) -> str
     written_for = instance.scenario.matrix.get("machine", ())
     if instance.machine not in written_for:
         if instance.scenario.needs.own_machines:
-            return f"names what only its own machines have ({', '.join(written_for)})"
-        if missing := sorted(set(_named_nodes(instance.scenario)) - set(sizes.cpu_nodes)):
-            return f"names NUMA node {missing[0]}, {machine.name} has CPUs on {', '.join(map(str, sizes.cpu_nodes))}"
+            return f"is for its own machines ({', '.join(written_for)}): {instance.scenario.needs.own_machines}"
+        if (last := max(_named_nodes(instance), default=0)) >= len(sizes.cpu_nodes):
+            return f"speaks of {last + 1} NUMA nodes with CPUs, {machine.name} has {len(sizes.cpu_nodes)}"
     return reason_to_skip(instance.scenario.needs, machine, sizes)
 
 
-def _named_nodes(scenario: Scenario) -> Iterator[int]:
-    """The NUMA nodes that a scenario speaks of by their ids."""
-    for plugin in scenario.plugins:
+def _named_nodes(instance: Instance) -> Iterator[int]:
+    """The NUMA nodes that a scenario speaks of, by their positions."""
+    for plugin in instance.scenario.plugins:
         for device in plugin.devices:
             yield from device["numa"] or ()
-    for step in scenario.steps:
-        for expected in step.expected:
+    for step in instance.scenario.steps:
+        for expected in instance.expects(step):
             yield from expected.nodes or ()
             for words in (*expected.containers.values(), expected.allocatable):
                 yield from _named_by_container(words)

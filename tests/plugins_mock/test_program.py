@@ -165,7 +165,7 @@ def test_a_device_in_words(text: str, numa: tuple[int, ...] | None) -> None:
 def test_a_topology_without_nodes_is_not_none(tmp_path: Path) -> None:
     place = tmp_path / "devices.yaml"
     place.write_text("- {id: a}\n- {id: b, numa: []}\n- {id: c, numa: [1]}\n- {id: d, numa: null}\n")
-    listed_now = listed(read_devices(place))
+    listed_now = listed(read_devices(place)[0])
     assert [one.HasField("topology") for one in listed_now] == [False, True, True, False]
     assert [[node.ID for node in one.topology.nodes] for one in listed_now] == [[], [], [1], []]
 
