@@ -11,12 +11,14 @@ from numaproof.harness.scenario.sizes import Sizes
 def reason_not_to_run(instance: Instance, machine: Machine, sizes: Sizes) -> str | None:
     """Why an instance means nothing on its machine; None: it applies."""
     written_for = instance.scenario.matrix.get("machine", ())
-    if instance.machine not in written_for:
-        if instance.scenario.needs.own_machines:
-            return f"is for its own machines ({', '.join(written_for)}): {instance.scenario.needs.own_machines}"
-        if (last := max(_named_nodes(instance), default=0)) >= len(sizes.cpu_nodes):
-            return f"speaks of {last + 1} NUMA nodes with CPUs, {machine.name} has {len(sizes.cpu_nodes)}"
-    return reason_to_skip(instance.scenario.needs, machine, sizes)
+    elsewhere = instance.machine not in written_for
+    if elsewhere and instance.scenario.needs.own_machines:
+        return f"is for its own machines ({', '.join(written_for)}): {instance.scenario.needs.own_machines}"
+    if reason := reason_to_skip(instance.scenario.needs, machine, sizes):
+        return reason
+    if elsewhere and (last := max(_named_nodes(instance), default=0)) >= len(sizes.cpu_nodes):
+        return f"speaks of {last + 1} NUMA nodes with CPUs, {machine.name} has {len(sizes.cpu_nodes)}"
+    return None
 
 
 def _named_nodes(instance: Instance) -> Iterator[int]:
