@@ -102,7 +102,7 @@ def sizes_of(machine: Machine, memory_static: bool, use_numa: int | None = None)
 
     One core of every NUMA node is reserved for the system, and of larger nodes as much more that all have as many free
     CPUs: `numa.cpus` then fits each of them, and `numa.cpus + 1` none. Likewise memory, where its manager is static.
-    Of CPU nodes that are not used everything is reserved: to pods the machine has no such nodes.
+    Of nodes that are not used everything is reserved, of those without CPUs too: to pods the machine has no such nodes.
     """
     cores = _cores(machine)
     cpu_nodes = tuple(sorted(cores))[:use_numa]
@@ -121,7 +121,7 @@ def sizes_of(machine: Machine, memory_static: bool, use_numa: int | None = None)
         if node.id in cpu_nodes:
             kept[node.id] = plain[node.id] - least + RESERVED_MEMORY
         else:
-            kept[node.id] = plain[node.id] if node.id in cores else RESERVED_MEMORY
+            kept[node.id] = RESERVED_MEMORY if use_numa is None else plain[node.id]
     memory = {node: size - kept[node] for node, size in plain.items()} if memory_static else plain
     names = {
         "numa.cpus": free,
@@ -151,7 +151,7 @@ def _cores(machine: Machine) -> dict[int, list[tuple[int, ...]]]:
 
 
 def _last_cpus(cores: list[tuple[int, ...]], count: int) -> Iterator[int]:
-    """So many CPUs of the last cores; whole cores as far as that goes."""
-    for core in reversed(cores):
+    """So many CPUs, of the last cores first, but of the very last one at the end: a scenario may take that offline."""
+    for core in [*reversed(cores[:-1]), *cores[-1:]]:
         yield from core[: min(count, len(core))]
         count -= min(count, len(core))

@@ -6,6 +6,7 @@ from typing import Any
 from numaproof.fake_sysfs import Machine
 from numaproof.harness.scenario.instances import Instance, reason_to_skip
 from numaproof.harness.scenario.sizes import Sizes
+from numaproof.harness.topology.bitmask import MAX_NODE
 
 
 def reason_not_to_run(instance: Instance, machine: Machine, sizes: Sizes) -> str | None:
@@ -16,6 +17,11 @@ def reason_not_to_run(instance: Instance, machine: Machine, sizes: Sizes) -> str
         return f"is for its own machines ({', '.join(written_for)}): {instance.scenario.needs.own_machines}"
     if reason := reason_to_skip(instance.scenario.needs, machine, sizes):
         return reason
+    kubelet = {**instance.scenario.kubelet, **instance.values}
+    beyond = [node for node in machine.node_ids if node > MAX_NODE]
+    policies = {kubelet.get(key, "none") for key in ("policy", "topologyManagerPolicy", "memoryManagerPolicy")}
+    if elsewhere and beyond and policies != {"none"}:
+        return f"needs masks of NUMA nodes, which end at {MAX_NODE}; {machine.name} has a node {beyond[0]}"
     if elsewhere and (last := max(_named_nodes(instance), default=0)) >= len(sizes.cpu_nodes):
         return f"speaks of {last + 1} NUMA nodes with CPUs, {machine.name} has {len(sizes.cpu_nodes)}"
     return None

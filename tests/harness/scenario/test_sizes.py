@@ -104,9 +104,10 @@ def test_of_nodes_that_are_not_used_everything_is_reserved() -> None:
     assert (sizes.cpu_nodes, sizes.names["numa.count"], sizes.names["machine.cpus"]) == ((0,), 1, 6)
 
 
-def test_memory_of_nodes_without_cpus_stays() -> None:
+def test_nodes_without_cpus_are_used_where_all_are() -> None:
     pmem = fake_sysfs.preset("xeon-2s-pmem")
-    assert sizes_of(pmem, memory_static=True, use_numa=1).reserved_memory[2] == 100 << 20
+    assert sizes_of(pmem, memory_static=True).reserved_memory[2] == 100 << 20
+    assert sizes_of(pmem, memory_static=True, use_numa=2).reserved_memory[2] == pmem.nodes[2].memory
 
 
 def test_nodes_by_their_positions() -> None:
