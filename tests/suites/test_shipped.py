@@ -41,6 +41,7 @@ OWN_MACHINES = {
     "interfaces/allocatable-reserved",
     "multi_numa/memory-without-cpus",
     "options/align-by-socket",
+    "options/distribute-across-cores",
     "options/prefer-closest",
     "options/prefer-closest-devices",
     "options/prefer-closest-forced",
