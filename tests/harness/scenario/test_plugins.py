@@ -14,7 +14,7 @@ from numaproof.harness.scenario.plugins import fake_plugin
 from numaproof.harness.scenario.rig import FakePlugin
 from numaproof.harness.scenario.sizes import sizes_of
 
-POWER = fake_sysfs.preset("power9-ac922")  # CPUs on the nodes 0 and 8, no GPU in the PCI tree
+POWER = fake_sysfs.preset("power9-ac922")  # CPUs on the nodes 0 and 8; no network card has virtual functions
 LIKE_DGX1 = PluginWords("nvidia.com/gpu", sysfs="gpu", like="dgx1-v100", preferred="links")
 
 
