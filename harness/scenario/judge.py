@@ -1,10 +1,11 @@
 """Compares what was seen with what a step expects; the answer is every difference, in words."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from numaproof.fake_sysfs.lists import format_cpulist, parse_cpulist
+from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.pods.quantity import parse_quantity
 from numaproof.harness.scenario.model import Expected
 from numaproof.harness.scenario.outcome import Calls, Given, Outcome, Seen
@@ -33,8 +34,9 @@ def _of_outcome(
         return
     if expected.reason is not None and expected.reason != seen.reason:
         yield f"expected the reason {expected.reason}, was {seen.reason} ({seen.message})"
-    if expected.message is not None and expected.message not in seen.message:
-        yield f"expected a message with {expected.message!r}, was {seen.message!r}"
+    message = sizes.filled(expected.message or "", f"{place}.expect.message")
+    if message not in seen.message:
+        yield f"expected a message with {message!r}, was {seen.message!r}"
     by_container = {name: nodes_of(given, node_of_cpu) for name, given in seen.containers.items()}
     if expected.aligned is not None:
         yield from _alignment(expected.aligned, by_container)
@@ -45,8 +47,8 @@ def _of_outcome(
                 yield f"expected {name} on {count} NUMA nodes, was on {sorted(nodes)}"
     if expected.nodes is not None:
         used = set().union(*by_container.values())
-        if used != set(expected.nodes):
-            yield f"expected the NUMA nodes {sorted(expected.nodes)}, were {sorted(used)}"
+        if used != set(sizes.node_ids(expected.nodes)):
+            yield f"expected the NUMA nodes {sorted(sizes.node_ids(expected.nodes))}, were {sorted(used)}"
     for name, words in expected.containers.items():
         if name not in seen.containers:
             yield f"expected a container {name}, were {sorted(seen.containers)}"
@@ -62,8 +64,9 @@ def _of_calls(expected: Expected, calls: Calls) -> Iterable[str]:
 
 
 def _of_metrics(expected: Expected, samples: Mapping[str, float], sizes: Sizes, place: str) -> Iterable[str]:
-    for name, wanted in expected.metrics.items():
+    for told, wanted in expected.metrics.items():
         value = sizes.number(wanted, f"{place}.expect.metrics")
+        name = re.sub(r'(?<=numa_node=")\d+(?=")', lambda found: str(sizes.node(int(found[0]))), told)
         if samples.get(name) != value:
             yield f"expected the metric {name} to be {value:g}, was {samples.get(name, 'absent')}"
 
@@ -111,16 +114,31 @@ def _shown(by_container: Mapping[str, frozenset[int]]) -> str:
     return ", ".join(f"{name} on {sorted(nodes)}" for name, nodes in by_container.items())
 
 
+def _listed(cpus: Iterable[int]) -> str:
+    return format_cpulist(sorted(cpus))
+
+
+def _nodes_key(key: str, sizes: Sizes) -> str:
+    """`1` or `0,1`, positions of NUMA nodes, as ids; anything else (`none`) as it is."""
+    if not re.fullmatch(r"-?\d+(,-?\d+)*", key):
+        return key
+    return ",".join(map(str, sorted(sizes.node_ids(int(node) for node in key.split(",")))))
+
+
 def _container(
     name: str, words: Mapping[str, Any], seen: Outcome, sizes: Sizes, node_of_cpu: Mapping[int, int], place: str
 ) -> Iterable[str]:
     given = seen.containers[name]
     if "cpus" in words and isinstance(words["cpus"], Mapping):
-        by_node = Counter(str(node_of_cpu[cpu]) for cpu in given.cpus)
-        if dict(by_node) != {str(node): count for node, count in words["cpus"].items()}:
-            yield f"expected {name}'s CPUs by NUMA node {dict(words['cpus'])}, were {dict(by_node)}"
-    elif "cpus" in words and given.cpus != frozenset(parse_cpulist(str(words["cpus"]))):
-        yield f"expected {name} on the CPUs {words['cpus']}, were {format_cpulist(sorted(given.cpus)) or 'shared'}"
+        by_node = Counter(node_of_cpu[cpu] for cpu in given.cpus)
+        where = f"{place}.expect.containers.{name}.cpus"
+        counts = {sizes.node(int(node)): sizes.count(str(count), where) for node, count in words["cpus"].items()}
+        if dict(by_node) != counts:
+            yield f"expected {name}'s CPUs by NUMA node {counts}, were {dict(by_node)}"
+    elif "cpus" in words:
+        cpus = sizes.cpus(str(words["cpus"]), f"{place}.expect.containers.{name}.cpus")
+        if given.cpus != cpus:
+            yield f"expected {name} on the CPUs {_listed(cpus)}, were {_listed(given.cpus) or 'shared'}"
     if "cpu_count" in words:
         count = sizes.count(str(words["cpu_count"]), f"{place}.expect.containers.{name}.cpu_count")
         if len(given.cpus) != count:
@@ -128,10 +146,10 @@ def _container(
     other = seen.containers.get(words["same_cpus_as"]) if "same_cpus_as" in words else given
     if other is None or given.cpus != other.cpus:
         yield f"expected {name} on the CPUs of {words['same_cpus_as']}"
-    if "nodes" in words and nodes_of(given, node_of_cpu) != frozenset(words["nodes"]):
-        yield f"expected {name} on the NUMA nodes {words['nodes']}, were {sorted(nodes_of(given, node_of_cpu))}"
-    if "memory_nodes" in words and _memory_nodes(given) != frozenset(words["memory_nodes"]):
-        yield f"expected {name}'s memory on {words['memory_nodes']}, was on {sorted(_memory_nodes(given))}"
+    if "nodes" in words and nodes_of(given, node_of_cpu) != (nodes := frozenset(sizes.node_ids(words["nodes"]))):
+        yield f"expected {name} on the NUMA nodes {sorted(nodes)}, were {sorted(nodes_of(given, node_of_cpu))}"
+    if "memory_nodes" in words and _memory_nodes(given) != (nodes := frozenset(sizes.node_ids(words["memory_nodes"]))):
+        yield f"expected {name}'s memory on {sorted(nodes)}, was on {sorted(_memory_nodes(given))}"
     for resource, size in words.get("memory", {}).items():
         wanted = int(parse_quantity(sizes.resolve(str(size), place)))
         amount = sum(block.size for block in given.memory if block.resource == resource)
@@ -143,8 +161,10 @@ def _container(
             if len(held) != wanted:
                 yield f"expected {wanted} of {resource} for {name}, were {sorted(held)}"
         elif isinstance(wanted, Mapping):
-            counts = Counter(",".join(map(str, nodes or ())) or "none" for nodes in held.values())
-            if dict(counts) != {str(key): value for key, value in wanted.items()}:
-                yield f"expected {resource} for {name} by NUMA node {dict(wanted)}, were {dict(counts)}"
+            where = f"{place}.expect.containers.{name}.devices"
+            by_nodes = {_nodes_key(str(key), sizes): sizes.count(str(count), where) for key, count in wanted.items()}
+            held_by = Counter(",".join(map(str, nodes or ())) or "none" for nodes in held.values())
+            if dict(held_by) != by_nodes:
+                yield f"expected {resource} for {name} by NUMA node {by_nodes}, were {dict(held_by)}"
         elif sorted(held) != sorted(map(str, wanted)):
             yield f"expected {sorted(map(str, wanted))} of {resource} for {name}, were {sorted(held)}"
