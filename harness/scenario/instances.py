@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from numaproof.fake_sysfs import Machine
-from numaproof.harness.scenario.kubelet import MATRIX_KEYS, NOT_OF_THE_KUBELET
+from numaproof.harness.scenario.kubelet import kubelet_values
 from numaproof.harness.scenario.model import Expected, Scenario, Step
 from numaproof.harness.scenario.sizes import Sizes
 from numaproof.harness.vocabulary import SMALLEST_NODE_LIMIT
@@ -62,10 +62,8 @@ def kubelet_configuration(instance: Instance, machine: Machine, sizes: Sizes) ->
         "kind": "KubeletConfiguration",
         "cpuManagerPolicy": "static",
         **instance.scenario.kubelet,
+        **kubelet_values(instance.values),
     }
-    for key, value in instance.values.items():
-        if key not in NOT_OF_THE_KUBELET:
-            config[MATRIX_KEYS.get(key, key)] = value
     if len(machine.node_ids) > SMALLEST_NODE_LIMIT and instance.scenario.refuses is None:
         # Without it no policy but none starts on so many NUMA nodes.
         options = {"max-allowable-numa-nodes": str(len(machine.node_ids))}

@@ -9,8 +9,17 @@ from numaproof.harness.errors import UserError
 from numaproof.harness.scenario.fields import Fields
 
 # What a matrix calls by a shorter name -> the key of a KubeletConfiguration.
-MATRIX_KEYS = {"policy": "topologyManagerPolicy", "scope": "topologyManagerScope"}
-NOT_OF_THE_KUBELET = ("machine", "semantics")  # what else a matrix may hold
+_KEYS = {"policy": "topologyManagerPolicy", "scope": "topologyManagerScope"}
+_NOT_OF_THE_KUBELET = ("machine", "semantics")  # what else a matrix may hold
+
+
+def kubelet_values(row: Mapping[str, str]) -> dict[str, Any]:
+    """What one value of each row of a matrix says of the kubelet: key of a KubeletConfiguration -> value."""
+    return {
+        _KEYS.get(key, key): int(value) if value.isdecimal() else value
+        for key, value in row.items()
+        if key not in _NOT_OF_THE_KUBELET
+    }
 
 
 class KubeletSection:
@@ -30,9 +39,8 @@ class KubeletSection:
         config_of(self._settings)
         for key, values in matrix.items():
             for i, value in enumerate(values):
-                if key not in NOT_OF_THE_KUBELET:
-                    name = MATRIX_KEYS.get(key, key)
-                    config_of({**self._settings, name: _setting(name, value, where.at(key).at(i))})
+                for name, typed in kubelet_values({key: value}).items():
+                    config_of({**self._settings, name: _setting(name, typed, where.at(key).at(i))})
 
     def _read(self, fields: Fields) -> None:
         try:
