@@ -9,6 +9,7 @@ from numaproof.fake_sysfs.describe import build
 from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.machine import Machine
 from numaproof.fake_sysfs.section import load_yaml
+from numaproof.fake_sysfs.strict_yaml import Where
 
 
 @cache
@@ -27,10 +28,10 @@ def preset_text(name: str) -> str:
 
 def preset_description(name: str) -> Mapping[str, Any]:
     """What a preset's machine file says; a preset may itself start from another one."""
-    return {"name": name, **load_yaml(preset_text(name), f"preset {name}")}
+    return {"name": name, **load_yaml(preset_text(name), f"preset {name}").value}
 
 
 @cache
 def preset(name: str) -> Machine:
     """The machine of a preset."""
-    return build(preset_description(name), f"preset {name}", preset_description)
+    return build(preset_description(name), Where(f"preset {name}"), preset_description)

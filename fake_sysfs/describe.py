@@ -21,6 +21,7 @@ from numaproof.fake_sysfs.machine import (
 )
 from numaproof.fake_sysfs.section import Section, load_yaml, parsed, whole_number
 from numaproof.fake_sysfs.sizes import parse_size
+from numaproof.fake_sysfs.strict_yaml import Where
 
 KEYS = (
     "name",
@@ -54,22 +55,23 @@ _DEFAULT_MEMORY = 4 << 30
 Description = Mapping[str, Any]
 
 
-def describe(text: str, place: str, preset: Callable[[str], Description]) -> Machine:
+def describe(text: str, file: str, preset: Callable[[str], Description]) -> Machine:
     """The machine that a YAML text describes; `preset` gives the description that a name stands for."""
-    return build(load_yaml(text, place), place, preset)
+    document = load_yaml(text, file)
+    return build(document.value, document.where, preset)
 
 
-def build(data: Description, place: str, preset: Callable[[str], Description]) -> Machine:
+def build(data: Description, where: Where, preset: Callable[[str], Description]) -> Machine:
     """The machine of a description; its `preset:` comes first, its own keys override it."""
-    return _machine(_resolved(Section(place, data, KEYS), preset))
+    return _machine(_resolved(Section(where, data, KEYS), preset))
 
 
 def _resolved(section: Section, preset: Callable[[str], Description]) -> Section:
     if "preset" not in section:
         return section
     name = section.text("preset", "")
-    base = _resolved(Section(f"preset {name}", preset(name), KEYS), preset)
-    return Section(section.place, _overridden(base.data, section.data), KEYS)
+    base = _resolved(Section(Where(f"preset {name}"), preset(name), KEYS), preset)
+    return Section(section.where, _overridden(base.data, section.data), KEYS)
 
 
 def _overridden(base: Description, own: Description) -> Description:
@@ -101,7 +103,7 @@ def _machine(section: Section) -> Machine:
     layout = _layout(section, [read_group(group) for group in group_sections], mhz)
     sizes = tuple(_page_size(place, item) for place, item in section.items("hugepage-sizes")) or X86_HUGEPAGE_SIZES
     machine = Machine(
-        name=section.text("name", "") or Path(section.place).stem or "machine",
+        name=section.text("name", "") or Path(section.where.file).stem or "machine",
         cpus=layout.cpus,
         nodes=_nodes(section, group_sections, layout),
         caches=layout.caches,
@@ -122,7 +124,7 @@ def _group_sections(section: Section) -> list[Section]:
     """The groups of a description, or its own keys as the only one; what is no count may be given once for all."""
     own = {key: section.data[key] for key in GROUP_KEYS if key in section}
     if "groups" not in section:
-        return [Section(section.place, own, GROUP_KEYS)]
+        return [Section(section.where, own, GROUP_KEYS)]
     counts = [key for key in ("packages", "dies", "nodes", "cores", "threads") if key in own]
     if counts:
         raise section.wrong(counts[0], "give counts either here or in each of `groups`")
@@ -144,7 +146,7 @@ def _layout(section: Section, groups: list[Group], mhz: int) -> Layout:
         for place, node, value in section.pairs("cpulist")
     }
     node_ids = tuple(whole_number(item, place) for place, item in section.items("node-ids"))
-    layout = lay_out(groups, node_ids, cpulists, numbering == "compact", section.place)
+    layout = lay_out(groups, node_ids, cpulists, numbering == "compact", section.where)
     kinds = tuple(kind if kind.mhz else replace(kind, mhz=mhz) for kind in layout.kinds)
     return replace(layout, kinds=kinds)
 
@@ -156,7 +158,7 @@ def _nodes(section: Section, groups: list[Section], layout: Layout) -> tuple[Num
     nodes = []
     for node in sorted({*group_of, *own}):
         given = own.get(node, Section(section.at("numa"), {}, _NUMA_KEYS))
-        group = groups[group_of[node]] if node in group_of else Section(section.place, {}, GROUP_KEYS)
+        group = groups[group_of[node]] if node in group_of else Section(section.where, {}, GROUP_KEYS)
         memory = group.size("memory", _DEFAULT_MEMORY if node in group_of else 0)
         nodes.append(
             NumaNode(
@@ -209,7 +211,7 @@ def _hugepages(section: Section) -> tuple[Hugepages, ...]:
     )
 
 
-def _page_size(place: str, text: Any) -> int:
+def _page_size(place: Where, text: Any) -> int:
     size = parsed(text, place, parse_size)
     if size < 1024 or size % 1024:
         raise MachineError(f"{place}: {text}: is no page size; write 2Mi or 1Gi")
@@ -223,7 +225,7 @@ def _access(section: Section) -> Access | None:
     return Access(given.ids("initiators"), *(given.integer(key, 0) for key in _ACCESS_KEYS[1:]))
 
 
-def _side_cache(place: str, item: Any) -> SideCache:
+def _side_cache(place: Where, item: Any) -> SideCache:
     given = Section(place, item, _SIDE_CACHE_KEYS)
     return SideCache(
         given.integer("level", 1, minimum=1),

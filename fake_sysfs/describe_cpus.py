@@ -9,6 +9,7 @@ from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.machine import Cache, CacheKind, Cpu, CpuKind
 from numaproof.fake_sysfs.section import Section, parsed, whole_number
 from numaproof.fake_sysfs.sizes import parse_size
+from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.fake_sysfs.validate import MAX_CPUS, MAX_NODES
 
 GROUP_KEYS = ("packages", "dies", "nodes", "cores", "threads", "memory", "hugepages", "caches")
@@ -88,12 +89,12 @@ def read_group(section: Section) -> Group:
     total = packages * nodes * sum(entry.count * entry.threads for entry in cores)
     if total > MAX_CPUS or packages * nodes > MAX_NODES:
         raise MachineError(
-            f"{section.place}: {total} CPUs on {packages * nodes} nodes: at most {MAX_CPUS} and {MAX_NODES}"
+            f"{section.where}: {total} CPUs on {packages * nodes} nodes: at most {MAX_CPUS} and {MAX_NODES}"
         )
     return group
 
 
-def _core_entry(place: str, item: object, threads: int, caches: Mapping[str, CacheShape]) -> CoreEntry:
+def _core_entry(place: Where, item: object, threads: int, caches: Mapping[str, CacheShape]) -> CoreEntry:
     section = Section(place, item, _CORE_KEYS)
     return CoreEntry(
         count=section.integer("count", 1, minimum=1),
@@ -109,7 +110,7 @@ def read_caches(section: Section) -> Mapping[str, CacheShape]:
     return {name: _cache_shape(place, name, item) for place, name, item in section.pairs("caches")}
 
 
-def _cache_shape(place: str, name: str, item: Any) -> CacheShape:
+def _cache_shape(place: Where, name: str, item: Any) -> CacheShape:
     if name not in _CACHES:
         raise MachineError(f"{place}: no such cache; the known ones are {', '.join(_CACHES)}")
     if isinstance(item, str):
@@ -136,7 +137,7 @@ class Layout:
 
 
 def lay_out(
-    groups: Sequence[Group], node_ids: Sequence[int], cpulists: Mapping[int, tuple[int, ...]], compact: bool, at: str
+    groups: Sequence[Group], node_ids: Sequence[int], cpulists: Mapping[int, tuple[int, ...]], compact: bool, at: Where
 ) -> Layout:
     """Number the CPUs: as Linux does on x86 (all first threads, then all second ones), compactly, or by given lists."""
     cores, nodes = _cores(groups, node_ids, at)
@@ -152,7 +153,7 @@ def lay_out(
 
 
 def _cores(
-    groups: Sequence[Group], node_ids: Sequence[int], at: str
+    groups: Sequence[Group], node_ids: Sequence[int], at: Where
 ) -> tuple[list[_Core], tuple[tuple[int, int], ...]]:
     wanted = sum(group.packages * group.nodes for group in groups)
     ids = tuple(node_ids) or tuple(range(wanted))
@@ -181,7 +182,7 @@ def _cores_of_node(group: Group, package: int, index: int, node: int) -> Iterabl
 
 
 def _numbered(
-    cores: Sequence[_Core], cpulists: Mapping[int, tuple[int, ...]], compact: bool, at: str
+    cores: Sequence[_Core], cpulists: Mapping[int, tuple[int, ...]], compact: bool, at: Where
 ) -> list[tuple[int, ...]]:
     """The CPU ids of each core's threads."""
     order = _slots(range(len(cores)), cores, compact)
@@ -209,7 +210,7 @@ def _numbered(
     return [tuple(ids[index, thread] for thread in range(core.entry.threads)) for index, core in enumerate(cores)]
 
 
-def _check_disjoint(cpulists: Mapping[int, tuple[int, ...]], at: str) -> None:
+def _check_disjoint(cpulists: Mapping[int, tuple[int, ...]], at: Where) -> None:
     owner: dict[int, int] = {}
     for node, cpus in cpulists.items():
         for cpu in cpus:

@@ -9,6 +9,7 @@ from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.machine import Bar, DeviceLink, DeviceNode, NetInterface, PciDevice, PciRoot
 from numaproof.fake_sysfs.pci import following_address, format_address, split_address
 from numaproof.fake_sysfs.section import Section, parsed, whole_number
+from numaproof.fake_sysfs.strict_yaml import Where
 
 _ROOT_KEYS = ("root", "node", "devices")
 _DEVICE_KEYS = (
@@ -167,7 +168,7 @@ def mac_of(address: str, index: int) -> str:
     return ":".join(f"{part:02x}" for part in (2, domain >> 8 & 255, domain & 255, bus, slot << 3 | function, index))
 
 
-def _interface(place: str, item: Any, address: str, index: int) -> NetInterface:
+def _interface(place: Where, item: Any, address: str, index: int) -> NetInterface:
     if isinstance(item, str):
         return NetInterface(item, mac_of(address, index))
     section = Section(place, item, _NET_KEYS)
@@ -200,7 +201,7 @@ def _file(text: str) -> DeviceNode:
     return DeviceNode(match[4], int(match[2]), int(match[3]), match[1] == "block")
 
 
-def _bar(place: str, item: Any) -> Bar:
+def _bar(place: Where, item: Any) -> Bar:
     if not isinstance(item, list) or len(item) != 3:
         raise MachineError(f"{place}: must be [start, end, flags], as in [0x1000000, 0x1ffffff, 0x40200]")
     return Bar(*(whole_number(value, place) for value in item))
@@ -219,7 +220,7 @@ def read_links(section: Section) -> tuple[DeviceLink, ...]:
     return tuple(found)
 
 
-def _end(place: str, value: Any) -> str:
+def _end(place: Where, value: Any) -> str:
     try:
         return format_address(*split_address(parsed(value, place, str)))
     except ValueError:

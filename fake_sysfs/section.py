@@ -1,78 +1,49 @@
-"""A mapping of a machine file, read strictly: each value has a place, each key is known, each type is checked."""
+"""A mapping of a machine file, read strictly: each value has a position, each key is known, each type is checked."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
-import yaml
-
 from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.fake_sysfs.sizes import parse_size
+from numaproof.fake_sysfs.strict_yaml import Document, Where, YamlFault, load
 
 T = TypeVar("T")
-_MAX_DEPTH = 100
 
 
-class _Loader(yaml.BaseLoader):
-    """All scalars stay text (YAML would read `07:00.0` as a number to the base 60), and no key is there twice."""
+def load_yaml(text: str, file: str) -> Document:
+    """The mapping that a YAML text holds, all scalars as text (YAML would read `07:00.0` as a number to the base 60).
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, str):
-                raise yaml.constructor.ConstructorError(None, None, "a key must be a plain word", key_node.start_mark)
-            if key in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"{key!r} is there twice", key_node.start_mark)
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-def load_yaml(text: str, place: str) -> Mapping[str, Any]:
-    """The mapping that a YAML text holds, all scalars as text; MachineError when it holds anything else."""
-    if _depth(text) > _MAX_DEPTH:
-        raise MachineError(f"{place}: is nested too deeply; a machine file has a handful of levels")
+    MachineError when it holds anything else.
+    """
     try:
-        data = yaml.load(text, _Loader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f":{mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise MachineError(f"{place}{line}: is no YAML: {problem}") from error
-    except RecursionError as error:
-        raise MachineError(f"{place}: is nested too deeply; a machine file has a handful of levels") from error
-    if not isinstance(data, dict):
-        raise MachineError(f"{place}: holds no mapping; write keys such as `preset:` or `packages:`")
-    return data
-
-
-def _depth(text: str) -> int:
-    """How deeply brackets are nested: the parser takes time by the square of it, so it is asked before."""
-    depth = deepest = 0
-    for bracket in re.findall(r"[\[\]{}]", text):
-        depth += 1 if bracket in "[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
+        document = load(text, file, typed=False)
+    except YamlFault as error:
+        raise MachineError(str(error)) from None
+    if not isinstance(document.value, dict):
+        raise MachineError(f"{file}: does not hold a mapping; write keys such as `preset:` or `packages:`")
+    return document
 
 
 class Section:
-    """One mapping at a place; unknown keys are refused at once."""
+    """One mapping of a file; unknown keys are refused at once."""
 
-    def __init__(self, place: str, data: object, known: tuple[str, ...]) -> None:
-        self.place = place
+    def __init__(self, where: Where, data: object, known: tuple[str, ...]) -> None:
+        self.where = where
         self.data: Mapping[str, Any] = data if isinstance(data, dict) else {}
         if not isinstance(data, dict):
-            raise MachineError(f"{place}: {_short(data)} is no mapping; its keys are {', '.join(known)}")
+            raise MachineError(f"{where}: {_short(data)} is not a mapping; its keys are {', '.join(known)}")
         unknown = sorted(set(data) - set(known))
         if unknown:
-            raise MachineError(f"{place}: unknown key {unknown[0]!r}; the known ones are {', '.join(known)}")
+            raise MachineError(f"{where.at(unknown[0])}: unknown key; the known ones are {', '.join(known)}")
 
     def __contains__(self, key: str) -> bool:
         return key in self.data
 
-    def at(self, key: str) -> str:
-        return f"{self.place}: {key}"
+    def at(self, key: str) -> Where:
+        """The position of a key, for messages."""
+        return self.where.at(key)
 
     def wrong(self, key: str, remedy: str) -> MachineError:
         """What to raise about the value of a key."""
@@ -97,21 +68,21 @@ class Section:
     def ids(self, key: str) -> tuple[int, ...]:
         return self._parsed(key, (), parse_cpulist)
 
-    def items(self, key: str) -> Iterator[tuple[str, Any]]:
-        """The elements of a list, each with its place."""
+    def items(self, key: str) -> Iterator[tuple[Where, Any]]:
+        """The elements of a list, each with its position."""
         value = self.data.get(key, [])
         if not isinstance(value, list):
             raise self.wrong(key, "must be a list")
         for index, item in enumerate(value):
-            yield f"{self.at(key)}[{index}]", item
+            yield self.at(key).at(index), item
 
-    def pairs(self, key: str) -> Iterator[tuple[str, str, Any]]:
-        """The entries of a mapping whose keys are free: place, key, value."""
+    def pairs(self, key: str) -> Iterator[tuple[Where, str, Any]]:
+        """The entries of a mapping whose keys are free: position, key, value."""
         value = self.data.get(key, {})
         if not isinstance(value, dict):
             raise self.wrong(key, "must be a mapping")
         for name, item in value.items():
-            yield f"{self.at(key)}: {name}", name, item
+            yield self.at(key).at(name), name, item
 
     def _parsed(self, key: str, default: T, parse: Callable[[str], T]) -> T:
         if key not in self.data:
@@ -119,21 +90,21 @@ class Section:
         return parsed(self.data[key], self.at(key), parse)
 
 
-def parsed(value: object, place: str, parse: Callable[[str], T]) -> T:
-    """A scalar read by `parse`, whose ValueError becomes one line with the place."""
+def parsed(value: object, where: Where, parse: Callable[[str], T]) -> T:
+    """A scalar read by `parse`, whose ValueError becomes one line with the position."""
     if not isinstance(value, str):
-        raise MachineError(f"{place}: {_short(value)}: must be a single value")
+        raise MachineError(f"{where}: {_short(value)}: must be a single value")
     try:
         return parse(value)
     except ValueError as error:
-        raise MachineError(f"{place}: {error}") from error
+        raise MachineError(f"{where}: {error}") from error
 
 
-def whole_number(value: object, place: str, minimum: int = 0) -> int:
+def whole_number(value: object, where: Where, minimum: int = 0) -> int:
     """An integer written in decimal or 0x-hexadecimal, at least `minimum`."""
-    number = parsed(value, place, _integer)
+    number = parsed(value, where, _integer)
     if number < minimum:
-        raise MachineError(f"{place}: {number}: must be at least {minimum}")
+        raise MachineError(f"{where}: {number}: must be at least {minimum}")
     return number
 
 
@@ -143,7 +114,7 @@ def _integer(text: str) -> int:
         return int(bare, 16)
     if re.fullmatch(r"[+-]?[0-9]{1,19}", bare):
         return int(bare)
-    raise ValueError(f"{_short(text)}: is no whole number")
+    raise ValueError(f"{_short(text)}: is not a whole number")
 
 
 def _short(value: object) -> str:

@@ -21,3 +21,12 @@ def wait_until(condition: Callable[[], T], *, timeout: float, what: str, interva
         if time.monotonic() >= end:
             raise WaitTimeoutError(f"waited {timeout:g} s for {what}; seen last: {seen!r}")
         time.sleep(interval)
+
+
+def wait_until_nothing(left: Callable[[], object], *, timeout: float, what: str, interval: float = 0.01) -> None:
+    """Ask for what is left to be waited for, until it is nothing; a time-out tells what was left last."""
+    end = time.monotonic() + timeout
+    while still := left():
+        if time.monotonic() >= end:
+            raise WaitTimeoutError(f"waited {timeout:g} s for {what}; seen last: {still}")
+        time.sleep(interval)

@@ -15,9 +15,9 @@ import pytest
 if TYPE_CHECKING:
     from numaproof.fake_sysfs import Machine
     from numaproof.harness.report.matrix import Result
-    from numaproof.harness.rig.served import ServedRig
+    from numaproof.harness.rig.rig import ReferenceRig
     from numaproof.harness.scenario.instances import Instance
-    from numaproof.harness.scenario.model import PluginWords
+    from numaproof.harness.scenario.model import PluginSpec
 
 RUNTIMES = ("auto", "docker", "namespace", "process")
 SUFFIXES = (".yaml", ".yml")
@@ -71,7 +71,7 @@ def _remove_run(run: str) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End the hosts, then remove the run's directory."""
+    """End the warm processes, then remove the run's directory."""
     if ending := config.stash.get(ENDING, None):
         ending.close()
 
@@ -108,7 +108,7 @@ class ScenarioItem(pytest.Item):
         self.instance = instance
         words = {"id": instance.id, "machine": instance.machine, "theme": instance.scenario.theme, **instance.values}
         self.user_properties.append((_PROPERTY, json.dumps(words)))
-        # With --dist=loadgroup a machine's warm host is started once: one worker gets all instances of the machine.
+        # With --dist=loadgroup a machine's warm process is started once: one worker gets all instances of the machine.
         self.add_marker(pytest.mark.xdist_group(instance.machine))
 
     def runtest(self) -> None:
@@ -177,28 +177,28 @@ def machine(request: pytest.FixtureRequest) -> "Machine":
 @pytest.fixture
 def runtime(request: pytest.FixtureRequest) -> str:
     """Where nodes and plugins run: docker, namespace or process."""
-    from numaproof.harness.pytest_session import bench_of, told  # noqa: PLC0415
+    from numaproof.harness.pytest_session import session_of, told  # noqa: PLC0415
 
     with told():
-        return bench_of(request.config).runtime
+        return session_of(request.config).runtime
 
 
 @pytest.fixture
-def plugin() -> "Callable[..., PluginWords]":
+def plugin() -> "Callable[..., PluginSpec]":
     """Declares a fake plugin for `node`: plugin("example.com/gpu", per_numa="2")."""
-    from numaproof.harness.scenario.model import PluginWords  # noqa: PLC0415
+    from numaproof.harness.scenario.model import PluginSpec  # noqa: PLC0415
 
-    return PluginWords
+    return PluginSpec
 
 
 @pytest.fixture
-def node(request: pytest.FixtureRequest) -> "Iterator[Callable[..., ServedRig]]":
+def node(request: pytest.FixtureRequest) -> "Iterator[Callable[..., ReferenceRig]]":
     """Starts a node: node(plugin(...), topologyManagerPolicy="restricted"); the machine is that of `machine`."""
     from numaproof.harness.pytest_session import started_node  # noqa: PLC0415
 
     with ExitStack() as ending:
 
-        def start(*plugins: "PluginWords", **kubelet: Any) -> "ServedRig":
+        def start(*plugins: "PluginSpec", **kubelet: Any) -> "ReferenceRig":
             return ending.enter_context(started_node(request, plugins, kubelet))
 
         yield start

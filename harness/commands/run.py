@@ -10,9 +10,9 @@ import pytest
 from numaproof.fake_sysfs import Machine, MachineError
 from numaproof.harness.errors import UserError
 from numaproof.harness.report.pictures import write_pictures
-from numaproof.harness.rig.session import chosen_runtime
 from numaproof.harness.runtimes.scratch import remove_stale
-from numaproof.harness.runtimes.warm.trees import machine_of
+from numaproof.harness.runtimes.select import select_runtime
+from numaproof.harness.runtimes.trees import machine_of
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.selection import chosen, found, shipped_scenarios
 from numaproof.harness.scenario.sharing import ByMachine, shares
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         print("\n".join(one.id for one in listed))
         return 0
     remove_stale()
-    runtime = chosen_runtime(args.runtime)
+    runtime = select_runtime(args.runtime)
     _reap(runtime)
     _make_room(args.out, machines)
     print(f"runtime: {runtime}; machines: {', '.join(machines)}", flush=True)

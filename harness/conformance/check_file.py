@@ -4,8 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from numaproof.fake_sysfs.strict_yaml import Where, YamlFault, read
 from numaproof.harness.errors import UserError
 from numaproof.harness.vocabulary import RUNTIMES
 
@@ -39,16 +38,16 @@ _CHOICES = {"runtime": RUNTIMES, "level": ("must", "should", "may")}
 
 def add_file_options(args: argparse.Namespace) -> None:
     """Take from the file what the command line leaves open; relative paths in it start at the file."""
-    place = args.config or Path(OPTIONS_FILE)
-    if args.config is None and not place.is_file():
+    path = args.config or Path(OPTIONS_FILE)
+    if args.config is None and not path.is_file():
         return
     # A subject on the command line, of whatever kind, replaces the file's.
     has_subject = bool(args.subject or args.image or args.dir or args.socket)
-    for key, value in _read(place).items():
+    for key, value in _read(path).items():
         name = "subject" if key == "command" else key.replace("-", "_")
         given = getattr(args, name)
         if key == "known-failures" and given is None:
-            args.known_failures = place.parent / value
+            args.known_failures = path.parent / value
         elif key in {"command", "image"}:
             if not has_subject:
                 setattr(args, name, value)
@@ -58,23 +57,24 @@ def add_file_options(args: argparse.Namespace) -> None:
             setattr(args, name, value)
 
 
-def _read(place: Path) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, Any]:
     try:
-        content = yaml.safe_load(place.read_text())
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-        raise UserError(f"{place}: cannot be read: {reason}") from error
+        document = read(path)
+    except YamlFault as error:
+        raise UserError(str(error)) from None
+    content = document.value
     if not isinstance(content, dict) or not isinstance(content.get(_SECTION), dict) or set(content) != {_SECTION}:
-        raise UserError(f"{place}: not of the form `{_SECTION}: {{option: value, ...}}`")
+        raise UserError(f"{path}: not of the form `{_SECTION}: {{option: value, ...}}`")
     options = content[_SECTION]
     for key, value in options.items():
+        where = document.where.at(_SECTION).at(key)
         if key not in _KINDS:
-            raise UserError(f"{place}: {_SECTION}.{key}: no such option; known: {', '.join(_KINDS)}")
-        _check(f"{place}: {_SECTION}.{key}", key, value)
+            raise UserError(f"{where}: no such option; known: {', '.join(_KINDS)}")
+        _check(where, key, value)
     return {key: value if isinstance(value, list) else _KINDS[key](value) for key, value in options.items()}
 
 
-def _check(where: str, key: str, value: Any) -> None:
+def _check(where: Where, key: str, value: Any) -> None:
     kind = _KINDS[key]
     if kind is list:
         if not isinstance(value, list) or not all(isinstance(word, str) for word in value):

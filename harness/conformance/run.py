@@ -16,8 +16,8 @@ from numaproof.harness.conformance.sessions.start import run_early, run_refused
 from numaproof.harness.conformance.stage import Flips, Pace, Stage, make_place, stage
 from numaproof.harness.conformance.subject import CommandSubject, Place, Subject
 from numaproof.harness.conformance.verdicts import ERROR, FAIL, Conditions, Result, judge
-from numaproof.harness.runtimes.local import NamespaceRuntime, ProcessRuntime, namespaces_work
 from numaproof.harness.runtimes.scratch import run_directory
+from numaproof.harness.runtimes.select import select_local_runtime
 
 _PLAYS: Mapping[Session, Callable[[Stage], None]] = {
     Session.CALLS: run_calls,
@@ -80,8 +80,7 @@ def check_command(subject: Subject, settings: Settings) -> Report:
 
 def check(command: Sequence[str], settings: Settings | None = None) -> Report:
     """Check a command, in a namespace of its own where that is to be had."""
-    runtime = NamespaceRuntime() if namespaces_work() else ProcessRuntime()
-    return check_command(CommandSubject(tuple(command), runtime), settings or Settings())
+    return check_command(CommandSubject(tuple(command), select_local_runtime("auto")), settings or Settings())
 
 
 def check_directory(directory: Path, settings: Settings) -> Report:

@@ -4,9 +4,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from numaproof.harness.errors import UserError
-from numaproof.harness.runtimes.local import NamespaceRuntime, ProcessRuntime, namespaces_work
 from numaproof.harness.runtimes.program import Bind, DeviceNode, Runtime
 from numaproof.harness.runtimes.scratch import run_directory
+from numaproof.harness.runtimes.select import select_local_runtime
 
 
 def runtime_for(name: str, image: str | None, ending: ExitStack) -> tuple[Runtime, tuple[str, ...]]:
@@ -15,11 +15,7 @@ def runtime_for(name: str, image: str | None, ending: ExitStack) -> tuple[Runtim
         if name not in {"auto", "docker"}:
             raise UserError(f"--runtime {name}: an image runs with docker; leave --runtime out")
         return _docker(image, ending)
-    if name == "docker":
-        raise UserError("--runtime docker: a command of this host cannot run in a container; give --image IMAGE")
-    if name == "auto":
-        name = "namespace" if namespaces_work() else "process"
-    return (NamespaceRuntime() if name == "namespace" else ProcessRuntime()), ()
+    return select_local_runtime(name), ()
 
 
 def _docker(image: str, ending: ExitStack) -> tuple[Runtime, tuple[str, ...]]:

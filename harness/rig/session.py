@@ -1,4 +1,4 @@
-"""The bench of a run: a runtime, its warm hosts and the machines' trees; scenarios are put on it one by one."""
+"""The session of a run: a runtime, its warm processes and the machines' trees; scenarios run in it one by one."""
 
 import os
 import sys
@@ -9,12 +9,11 @@ from typing import Self
 
 import numaproof
 from numaproof.fake_sysfs import Machine
-from numaproof.harness.errors import UserError
-from numaproof.harness.rig.served import ServedRig
+from numaproof.harness.rig.rig import ReferenceRig
 from numaproof.harness.runtimes import Runtime
-from numaproof.harness.runtimes.local import NamespaceRuntime, ProcessRuntime, namespaces_work
-from numaproof.harness.runtimes.warm.pool import WARM, Hosts
-from numaproof.harness.runtimes.warm.trees import Trees, machine_of
+from numaproof.harness.runtimes.local import NamespaceRuntime, ProcessRuntime
+from numaproof.harness.runtimes.trees import Trees, machine_of
+from numaproof.harness.runtimes.warm.pool import WarmPool
 from numaproof.harness.scenario.drive import drive
 from numaproof.harness.scenario.instances import Instance, kubelet_configuration
 from numaproof.harness.scenario.plugins import fake_plugin
@@ -22,52 +21,32 @@ from numaproof.harness.scenario.rig import RigFailedError
 from numaproof.harness.scenario.sizes import Sizes, sizes_of
 from numaproof.harness.scenario.skips import reason_not_to_run
 
-
-def chosen_runtime(name: str) -> str:
-    """What `auto` stands for here: docker where an engine answers, else namespaces, else plain processes.
-
-    A runtime that was asked for and cannot be had is refused.
-    """
-    if name == "process":
-        return name
-    if name == "namespace":
-        if not namespaces_work():
-            raise UserError("--runtime namespace: namespaces cannot be made here (unshare fails); take process")
-        return name
-    from numaproof.harness.runtimes.docker import connect, engine_answers  # noqa: PLC0415 (the SDK takes long to import)
-
-    if name == "docker":
-        connect().close()
-        return name
-    if engine_answers():
-        return "docker"
-    return "namespace" if namespaces_work() else "process"
+# The arguments of an interpreter that becomes a warm process, in front of its socket's path.
+WARM = ("-m", "numaproof.harness.warm_commands")
 
 
-class Bench:
-    """What scenarios share, from `with` to its end; `place` is the run's directory, `worker` one's own part of it."""
+class Session:
+    """What scenarios share, from `with` to its end; `run` is the directory of the run, `worker` names a part of it."""
 
-    def __init__(self, runtime: str, place: Path, worker: str, *, warm: tuple[str, ...] = WARM) -> None:
+    def __init__(self, runtime: str, run: Path, worker: str, *, warm: tuple[str, ...] = WARM) -> None:
         self.runtime = runtime
-        self._place = place / worker
-        self._run = place
-        self._trees = Trees(place / "trees")
+        self._run = run
+        self._directory = run / worker
         self._warm = warm
         self._count = 0
         self._ending = ExitStack()
 
     def __enter__(self) -> Self:
-        self._place.mkdir()
-        runtime, python, environment = self._made_runtime()
-        self._hosts = self._ending.enter_context(
-            Hosts(
-                runtime,
-                self._place,
-                self._trees,
+        self._directory.mkdir()
+        self._started_by, python, environment = self._make_runtime()
+        self._pool = self._ending.enter_context(
+            WarmPool(
+                self._started_by,
+                self._directory,
+                Trees(self._run / "trees"),
                 isolated=self.runtime != "process",
-                python=python,
+                command=(python, *self._warm),
                 environment=environment,
-                warm=self._warm,
             )
         )
         return self
@@ -78,14 +57,9 @@ class Bench:
     def skip_reason(self, instance: Instance) -> str | None:
         """Why an instance means nothing on its machine; None: it applies."""
         machine, sizes = self._sized(instance)
-        if any(step.action == "start" for step in instance.scenario.steps):
-            if self.runtime == "process":
-                return "starts containers with device nodes, which the process runtime cannot give"
-            # The engine of docker has affinity of its own; without it a container may use what we may use.
-            ours = os.sched_getaffinity(0)
-            if self.runtime == "namespace" and instance.argument == "host" and not set(machine.cpu_ids) <= ours:
-                return f"pins containers to CPUs of the host, of which this process may only use {sorted(ours)}"
-        return reason_not_to_run(instance, machine, sizes)
+        # The engine of docker has affinity of its own; without it a container may use what we may use.
+        usable = os.sched_getaffinity(0) if self.runtime == "namespace" else None
+        return reason_not_to_run(instance, machine, sizes, runtime=self.runtime, usable_cpus=usable)
 
     def run(self, instance: Instance) -> list[str]:
         """Drive an instance; the answer is every difference from what it expects."""
@@ -102,16 +76,17 @@ class Bench:
             return [] if refusal in str(error) else [f"expected a refusal to start with {refusal!r}, was: {error}"]
 
     @contextmanager
-    def rig(self, instance: Instance, machine: Machine, sizes: Sizes) -> Iterator[ServedRig]:
+    def rig(self, instance: Instance, machine: Machine, sizes: Sizes) -> Iterator[ReferenceRig]:
         """A node with an instance's configuration and plugins, up."""
         self._count += 1
-        place = str(instance.scenario.path)
-        plugins = tuple(fake_plugin(words, machine, sizes, place) for words in instance.scenario.plugins)
+        root = self._directory / f"r{self._count}"
+        where = str(instance.scenario.path)
+        plugins = tuple(fake_plugin(words, machine, sizes, where) for words in instance.scenario.plugins)
         config = kubelet_configuration(instance, machine, sizes)
-        changes = any(step.action == "offline" for step in instance.scenario.steps)
+        changes = any(step.action.changes_machine for step in instance.scenario.steps)
         with (
-            self._hosts.lent(instance.argument, own_tree=changes) as (host, tree),
-            ServedRig(host, tree, machine, self._place / f"r{self._count}", config, plugins) as rig,
+            self._pool.acquire(instance.argument, own_tree=changes) as warm,
+            ReferenceRig(warm, self._started_by, warm.tree, machine, root, config, plugins, instance.semantics) as rig,
         ):
             yield rig
 
@@ -121,14 +96,14 @@ class Bench:
         use_numa = instance.scenario.needs.use_numa
         return machine, sizes_of(machine, kubelet.get("memoryManagerPolicy") == "Static", use_numa)
 
-    def _made_runtime(self) -> tuple[Runtime, str, dict[str, str]]:
+    def _make_runtime(self) -> tuple[Runtime, str, dict[str, str]]:
         """The runtime, the interpreter in it, and where that finds our code."""
         # Ours first, then whatever our own interpreter was told: it may find our dependencies by that.
-        places = [str(Path(numaproof.__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+        paths = [str(Path(numaproof.__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
         if self.runtime == "namespace":
-            return NamespaceRuntime(), sys.executable, {"PYTHONPATH": os.pathsep.join(places)}
+            return NamespaceRuntime(), sys.executable, {"PYTHONPATH": os.pathsep.join(paths)}
         if self.runtime == "process":
-            return ProcessRuntime(), sys.executable, {"PYTHONPATH": os.pathsep.join(places)}
+            return ProcessRuntime(), sys.executable, {"PYTHONPATH": os.pathsep.join(paths)}
         from numaproof.harness.runtimes.docker import DockerRuntime  # noqa: PLC0415
         from numaproof.harness.runtimes.image.image import ensure_image  # noqa: PLC0415
 

@@ -220,10 +220,6 @@ class Contained:
         assert code is not None
         return code
 
-    def show(self, _machine: Path | None) -> bool:
-        """Never: the engine mounts once, and nobody inside may."""
-        return False
-
     def output(self) -> str:
         """What it has printed so far, both streams."""
         try:
@@ -252,11 +248,11 @@ class Contained:
 
 def _frames(stream: bytes) -> Iterator[bytes]:
     """The payloads of the engine's stream: each behind eight bytes, of which the last four are its length."""
-    place = 0
-    while place + 8 <= len(stream):
-        size = int.from_bytes(stream[place + 4 : place + 8], "big")
-        yield stream[place + 8 : place + 8 + size]
-        place += 8 + size
+    start = 0
+    while start + 8 <= len(stream):
+        size = int.from_bytes(stream[start + 4 : start + 8], "big")
+        yield stream[start + 8 : start + 8 + size]
+        start += 8 + size
 
 
 def _mount(bind: Bind) -> Mount:

@@ -1,6 +1,6 @@
 """Programs started by ourselves, without an engine: in namespaces of their own, or as plain processes.
 
-Everything hangs on a pipe to the first process (`launch.py`): when it closes, be it because the harness was killed,
+Everything hangs on a pipe to the first process (`local_init.py`): when it closes, be it because the harness was killed,
 the program and all that it started are killed too.
 """
 
@@ -37,14 +37,14 @@ class NamespaceRuntime:
 
     name = "namespace"
 
-    def start(self, program: Program) -> "Launched":
+    def start(self, program: Program) -> "Isolated":
         """Start a program below `unshare`."""
         user = () if os.geteuid() == 0 else ("--user", "--map-root-user")
         unshare = ("unshare", *user, "--mount", "--pid", "--fork", "--kill-child")
         devices = tuple(
             Bind(Path(one.source), one.target, read_only="w" not in one.permissions) for one in program.devices
         )
-        return Launched(program, unshare, (*program.binds, *devices))
+        return Isolated(program, unshare, (*program.binds, *devices))
 
 
 class ProcessRuntime:
@@ -60,7 +60,7 @@ class ProcessRuntime:
 
 
 class Launched:
-    """A program below `launch.py`; see `Running`."""
+    """A program below `local_init.py`; see `Running`."""
 
     def __init__(self, program: Program, prefix: tuple[str, ...], binds: tuple[Bind, ...]) -> None:
         if program.memory_nodes:
@@ -132,15 +132,6 @@ class Launched:
         assert code is not None
         return code
 
-    def show(self, machine: Path | None) -> bool:
-        """Show it and all that it starts another machine from now on; False: it has none of its own."""
-        if not self._isolated:
-            return False
-        answer = self._answer_to(f"show {json.dumps(_words(machine_binds(machine)))}")
-        if answer != SHOWN:
-            raise CannotStartError(answer or f"the program has ended: {self.output().strip()}")
-        return True
-
     def output(self) -> str:
         """What it has printed so far, both streams; of a flood the first and the last part."""
         return self._printed.text(complete=self._process.poll() is not None)
@@ -181,6 +172,16 @@ class Launched:
         with contextlib.suppress(BrokenPipeError, ValueError):
             self._orders.write(order.encode() + b"\n")
             self._orders.flush()
+
+
+class Isolated(Launched):
+    """A program in namespaces of its own, in which mounts can change while it runs."""
+
+    def show(self, machine: Path | None) -> None:
+        """Show it and all that it starts another machine from now on; None: the host's own."""
+        answer = self._answer_to(f"show {json.dumps(_words(machine_binds(machine)))}")
+        if answer != SHOWN:
+            raise CannotStartError(answer or f"the program has ended: {self.output().strip()}")
 
 
 def _words(binds: Sequence[Bind]) -> list[dict[str, object]]:

@@ -1,6 +1,6 @@
 """The first process of a launched program: makes its mounts, starts it, and ends with everything that it started.
 
-Run as a script by `launched.py`, below `unshare` (a namespace of its own) or plainly. Standard input carries the
+Run as a script by `local.py`, below `unshare` (a namespace of its own) or plainly. Standard input carries the
 order, one JSON line, and then lines that change something: `term`, or `show` and a machine. Its end means that
 whoever ordered is gone, however that happened: everything is killed. This file imports nothing of ours, so that it
 starts quickly.
@@ -38,7 +38,7 @@ def mount(source: str, target: str, kind: str | None, flags: int, options: str |
 
 
 def bind(source: str, target: str, read_only: bool) -> None:
-    """Show a file or directory at another place, which is made when it does not exist."""
+    """Show a file or directory at another path, which is made when it does not exist."""
     if not Path(target).exists():
         grow(target, is_directory=Path(source).is_dir())
     mount(source, target, None, MS_BIND | MS_REC)
@@ -46,9 +46,9 @@ def bind(source: str, target: str, read_only: bool) -> None:
         mount(source, target, None, MS_BIND | MS_REMOUNT | MS_RDONLY | locked_flags(target))
 
 
-def locked_flags(place: str) -> int:
+def locked_flags(path: str) -> int:
     """The flags that a remount in a user namespace must repeat, because the host's mount carries them."""
-    flags = os.statvfs(place).f_flag
+    flags = os.statvfs(path).f_flag
     return flags & (os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC)
 
 
@@ -59,7 +59,7 @@ def grow(target: str, is_directory: bool) -> None:
     if ancestor == Path("/"):
         # The root itself cannot be covered without losing the namespace's own mounts.
         raise OSError(
-            errno.ENOENT, "its first part does not exist on the host; take a place below one that does", target
+            errno.ENOENT, "its first part does not exist on the host; take a path below one that does", target
         )
     before = os.open(ancestor, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -81,16 +81,16 @@ def grow(target: str, is_directory: bool) -> None:
 
 
 def restore(before: int, entry: "os.DirEntry[str]", ancestor: Path) -> None:
-    """Bind one entry of a covered directory back to its place."""
-    place = ancestor / entry.name
+    """Bind one entry of a covered directory back to where it was."""
+    target = ancestor / entry.name
     if entry.is_symlink():
-        place.symlink_to(os.readlink(entry.name, dir_fd=before))
+        target.symlink_to(os.readlink(entry.name, dir_fd=before))
         return
     if entry.is_dir(follow_symlinks=False):
-        place.mkdir()
+        target.mkdir()
     else:
-        place.touch()
-    mount(f"/proc/self/fd/{before}/{entry.name}", str(place), None, MS_BIND | MS_REC)
+        target.touch()
+    mount(f"/proc/self/fd/{before}/{entry.name}", str(target), None, MS_BIND | MS_REC)
 
 
 def descendants(root: int) -> Iterator[int]:
@@ -147,7 +147,7 @@ def show(parts: list[dict[str, Any]]) -> None:
 
 
 def unmount(target: str) -> None:
-    """Take away what was mounted last at a place; whoever still reads there reads on."""
+    """Take away what was mounted last at a path; whoever still reads there reads on."""
     if _libc.umount2(target.encode(), MNT_DETACH) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), target)

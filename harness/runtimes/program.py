@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 
 class CannotStartError(Exception):
@@ -12,7 +12,7 @@ class CannotStartError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """A file or directory of the host that the program sees at another place."""
+    """A file or directory of the host that the program sees at another path."""
 
     source: Path
     target: str
@@ -65,17 +65,22 @@ class Running(Protocol):
     def wait(self, timeout: float) -> int:
         """Its exit code, once it has ended; raises WaitTimeoutError when that takes longer."""
 
-    def show(self, machine: Path | None) -> bool:
-        """Show it and all that it starts another machine from now on; False: it keeps the one that it was started with.
-
-        Raises CannotStartError when the machine cannot be shown.
-        """
-
     def output(self) -> str:
         """What it has printed so far, both streams; of a flood the first and the last part."""
 
     def execute(self, command: Sequence[str], timeout: float = 60) -> Finished:
         """Run a command where the program runs, and wait for its end."""
+
+
+@runtime_checkable
+class ShowsMachines(Protocol):
+    """A running program that can be shown another machine than the one that it was started with."""
+
+    def show(self, machine: Path | None) -> None:
+        """Show it and all that it starts another machine from now on; None: the host's own.
+
+        Raises CannotStartError when the machine cannot be shown.
+        """
 
 
 class Runtime(Protocol):

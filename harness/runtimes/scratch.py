@@ -19,22 +19,24 @@ _REMOVE_SECONDS = 30
 
 def parents() -> tuple[Path, ...]:
     """Where runs make their directories: memory first, because state and sockets are small and many."""
-    return tuple(Path(place) for place in ("/dev/shm", tempfile.gettempdir()) if os.access(place, os.W_OK | os.X_OK))
+    return tuple(
+        Path(directory) for directory in ("/dev/shm", tempfile.gettempdir()) if os.access(directory, os.W_OK | os.X_OK)
+    )
 
 
 @contextmanager
 def run_directory(kind: str, *, on_disk: bool = False) -> Iterator[Path]:
     """A new directory of ours; as long as we live it is locked, which tells others that it is in use."""
     parent = parents()[-1 if on_disk else 0]
-    place = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{kind}-", dir=parent))
+    directory = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{kind}-", dir=parent))
     # Locked before it bears the name that others look for: there is no moment at which it seems abandoned.
-    lock = os.open(place / _NEW_LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    lock = os.open(directory / _NEW_LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    (place / _NEW_LOCK).rename(place / _LOCK)
+    (directory / _NEW_LOCK).rename(directory / _LOCK)
     try:
-        yield place
+        yield directory
     finally:
-        _remove(place)
+        _remove(directory)
         os.close(lock)
 
 
@@ -44,10 +46,10 @@ def shared_directory(name: str) -> Iterator[Path]:
 
     `remove_shared` takes it away; where nobody is left to do that, the next sweep does.
     """
-    place = _shared(name)
-    lock = _joined(place)
+    directory = _shared(name)
+    lock = _joined(directory)
     try:
-        yield place
+        yield directory
     finally:
         os.close(lock)
 
@@ -61,13 +63,13 @@ def _shared(name: str) -> Path:
     return parents()[0] / f"{_PREFIX}{name}"
 
 
-def _joined(place: Path) -> int:
+def _joined(directory: Path) -> int:
     """Make a directory if it is not there, and hold its lock together with others; the answer is the lock."""
     while True:
-        place.mkdir(mode=0o700, exist_ok=True)
+        directory.mkdir(mode=0o700, exist_ok=True)
         # A sweep may come before we hold the lock, and take all away: then once more.
         with contextlib.suppress(FileNotFoundError):
-            lock = os.open(place / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            lock = os.open(directory / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
             fcntl.flock(lock, fcntl.LOCK_SH)
             if os.fstat(lock).st_nlink:
                 return lock
@@ -78,62 +80,62 @@ def remove_stale() -> list[Path]:
     """Remove the directories whose runs are gone, however they ended; the answer is what was removed."""
     removed = []
     for parent in parents():
-        for place in parent.glob(f"{_PREFIX}*"):
-            with contextlib.suppress(OSError), _abandoned(place):
-                _remove(place)
-                removed += [] if place.exists() else [place]
+        for directory in parent.glob(f"{_PREFIX}*"):
+            with contextlib.suppress(OSError), _abandoned(directory):
+                _remove(directory)
+                removed += [] if directory.exists() else [directory]
             with contextlib.suppress(OSError):
-                if _never_locked(place):
-                    (place / _NEW_LOCK).unlink(missing_ok=True)
-                    place.rmdir()
-                    removed.append(place)
+                if _never_locked(directory):
+                    (directory / _NEW_LOCK).unlink(missing_ok=True)
+                    directory.rmdir()
+                    removed.append(directory)
     return removed
 
 
-def _never_locked(place: Path) -> bool:
+def _never_locked(directory: Path) -> bool:
     """Whether a directory has been empty for long: its owner was killed just when it made, or removed, it."""
-    quiet = time.time() - place.stat().st_mtime > _QUIET_SECONDS
-    return quiet and {path.name for path in place.iterdir()} <= {_NEW_LOCK}
+    quiet = time.time() - directory.stat().st_mtime > _QUIET_SECONDS
+    return quiet and {path.name for path in directory.iterdir()} <= {_NEW_LOCK}
 
 
-def _remove(place: Path) -> None:
+def _remove(directory: Path) -> None:
     """Remove a directory, though a process that is just being killed may still write there.
 
     The lock goes last: what cannot be removed in time stays recognisable as ours, and the next sweep takes it.
     """
     end = time.monotonic() + _REMOVE_SECONDS
-    while place.exists() and time.monotonic() < end:
-        for entry in _entries(place):
+    while directory.exists() and time.monotonic() < end:
+        for entry in _entries(directory):
             if entry.is_dir(follow_symlinks=False):
                 shutil.rmtree(entry, ignore_errors=True)
             else:
                 with contextlib.suppress(OSError):
                     os.unlink(entry)  # noqa: PTH108 (a DirEntry, not a Path)
-        if _entries(place):
+        if _entries(directory):
             time.sleep(0.01)
             continue
-        (place / _LOCK).unlink(missing_ok=True)
+        (directory / _LOCK).unlink(missing_ok=True)
         try:
-            place.rmdir()
+            directory.rmdir()
         except OSError:
             # Somebody wrote once more (or it is gone already): keep it recognisable, and try again.
             with contextlib.suppress(OSError):
-                (place / _LOCK).touch(mode=0o600)
+                (directory / _LOCK).touch(mode=0o600)
 
 
-def _entries(place: Path) -> "list[os.DirEntry[str]]":
+def _entries(directory: Path) -> "list[os.DirEntry[str]]":
     """What lies in a directory besides its lock; nothing if it is gone."""
     try:
-        with os.scandir(place) as entries:
+        with os.scandir(directory) as entries:
             return [entry for entry in entries if entry.name != _LOCK]
     except OSError:
         return []
 
 
 @contextmanager
-def _abandoned(place: Path) -> Iterator[None]:
+def _abandoned(directory: Path) -> Iterator[None]:
     """Hold the lock of a directory whose owner is gone; OSError when it is in use, or not ours."""
-    lock = os.open(place / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield

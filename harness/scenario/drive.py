@@ -4,86 +4,45 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from numaproof.fake_sysfs import Machine
-from numaproof.harness.errors import UserError
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.judge import differences
-from numaproof.harness.scenario.model import ContainerWords, Expected, Step
+from numaproof.harness.scenario.model import Expected
 from numaproof.harness.scenario.outcome import Calls, Given, Outcome, Seen
-from numaproof.harness.scenario.pods import manifest
 from numaproof.harness.scenario.rig import Rig, RigFailedError
 from numaproof.harness.scenario.sizes import Sizes
+from numaproof.harness.scenario.steps.action import Story
 
 
 def drive(instance: Instance, machine: Machine, sizes: Sizes, rig: Rig) -> list[str]:
     """Every difference between what a scenario expects and what a rig shows, in the order of the steps."""
     node_of_cpu = {cpu.id: cpu.node for cpu in machine.cpus}
-    pods: dict[str, Outcome] = {}
+    story = Story(rig, machine, sizes)
     found: list[str] = []
     for step in instance.scenario.steps:
         before = rig.plugins.calls()
         expected = instance.expects(step)
         try:
-            outcome = _act(step, rig, sizes, machine, pods)
+            done = step.action.act(story, step.where)
         except RigFailedError as error:
-            return found + _refusal(expected, step.place, error)
-        if step.action == "look":
-            found += [f"{step.place}: {text}" for text in rig.surroundings.look()]
-        if step.action == "start":
-            found += [f"{step.place}: {text}" for text in rig.surroundings.start(step.what)]
-        seen = _seen(rig, outcome, before, expected)
-        wrong = [text for one in expected for text in differences(one, seen, sizes, node_of_cpu, step.place)]
-        if wrong and step.action == "admit":
-            wrong += [f"the node: {text}" for text in rig.node.explain(manifest(step.what, sizes, step.place))]
+            return found + _refusal(expected, step.where, error)
+        found += [f"{step.where}: {text}" for text in done.wrong]
+        seen = _seen(rig, done.outcome, before, expected)
+        wrong = [text for one in expected for text in differences(one, seen, sizes, node_of_cpu, step.where)]
+        if wrong:
+            wrong += [f"the node: {text}" for text in step.action.explain(story, step.where)]
         found += wrong
-        found += [f"{step.place}: {text}" for text in _invariants(rig, pods)]
+        found += [f"{step.where}: {text}" for text in _invariants(rig, story.pods)]
     return found
 
 
-def _refusal(expected: Iterable[Expected], place: str, error: RigFailedError) -> list[str]:
+def _refusal(expected: Iterable[Expected], where: str, error: RigFailedError) -> list[str]:
     """How a node that did not start again differs from what was expected; an error where nobody expected that."""
     texts = [one.refuses for one in expected if one.refuses is not None]
     if not texts:
         raise error
     return [
-        f"{place}: expected a refusal to start with {text!r}, was: {error}" for text in texts if text not in str(error)
+        f"{where}: expected a refusal to start with {text!r}, was: {error}" for text in texts if text not in str(error)
     ]
-
-
-def _act(step: Step, rig: Rig, sizes: Sizes, machine: Machine, pods: dict[str, Outcome]) -> Outcome:
-    """Do one step; the outcome is the pod's for admit, and all pods' together for the rest."""
-    what = step.what
-    match step.action:
-        case "admit":
-            outcome = rig.node.admit(manifest(what, sizes, step.place))
-            if outcome.admitted:
-                pods[what["name"]] = _without_ended(outcome, what["containers"])
-            return outcome
-        case "remove":
-            rig.node.remove(what)
-            pods.pop(what, None)
-        case "restart" if what == "node":
-            rig.node.restart()
-        case "restart":
-            rig.plugins.restart(what)
-        case "stop":
-            rig.plugins.stop(what)
-        case "lose":
-            rig.node.lose_device_checkpoint()
-        case "health":
-            rig.plugins.set_health(what["resource"], what["ids"], what["healthy"])
-        case "offline":
-            here = [cpu.id for cpu in machine.cpus if cpu.online and cpu.node == sizes.node(int(what))]
-            if not here:
-                raise UserError(f"{step.place}.offline: NUMA node {what} of {machine.name} has no CPUs")
-            rig.surroundings.offline(max(here))
-    held = {f"{pod}/{name}": given for pod, outcome in pods.items() for name, given in outcome.containers.items()}
-    return Outcome(True, containers=held)
-
-
-def _without_ended(outcome: Outcome, containers: Iterable[ContainerWords]) -> Outcome:
-    """What a pod must keep: an init container has ended when the others start, and what it had may go elsewhere."""
-    lasting = {one.name for one in containers if one.kind != "init"}
-    return replace(outcome, containers={name: given for name, given in outcome.containers.items() if name in lasting})
 
 
 def _seen(rig: Rig, outcome: Outcome, before: Calls, expected: Iterable[Expected]) -> Seen:

@@ -1,16 +1,18 @@
-"""What a scenario says, as frozen values: the file's words, not yet sized to any machine."""
+"""What a scenario says, as frozen values, not yet sized to any machine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from numaproof.harness.scenario.steps.action import Action
+
 # A size may be a plain quantity ("2", "500m", "1Gi") or relative to the machine ("half numa.memory"): see sizes.py.
 Size = str
 
 
 @dataclass(frozen=True, slots=True)
-class PluginWords:
+class PluginSpec:
     """A fake device plugin of a scenario: its devices by NUMA node, or one by one."""
 
     resource: str
@@ -23,16 +25,6 @@ class PluginWords:
     pre_start: bool = False
     list: str = "kept"  # kept | fails (at once) | ends (after the first list); until the node restarts
     faults: tuple[str, ...] = ()  # CALL=KIND[:VALUE][*TIMES]
-
-
-@dataclass(frozen=True, slots=True)
-class ContainerWords:
-    """A container: its requests (limits equal them unless told otherwise)."""
-
-    name: str
-    requests: Mapping[str, Size]
-    limits: Mapping[str, Size] | None = None  # None: equal to the requests
-    kind: str = "app"  # app | init | sidecar
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +50,9 @@ class Expected:
 class Step:
     """One thing that happens, and what shall be seen then."""
 
-    action: str  # admit | remove | restart | stop | lose | health | offline | look | start
-    what: Any
+    action: Action
     expected: tuple[Expected, ...]
-    place: str  # "steps[2]", for messages
+    where: str  # "story.yaml:12: steps[2]", for messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +79,11 @@ class Scenario:
     why: str
     source: str
     needs: Needs
-    matrix: Mapping[str, tuple[str, ...]]  # policy, scope, machine, and options by their KubeletConfiguration key
+    matrix: Mapping[
+        str, tuple[str, ...]
+    ]  # policy, scope, semantics, machine, and others by their KubeletConfiguration key
     kubelet: Mapping[str, Any]
-    plugins: tuple[PluginWords, ...]
+    plugins: tuple[PluginSpec, ...]
     steps: tuple[Step, ...]
     refuses: str | None = None  # instead of steps: the node refuses to start, and says this; None: it starts
 

@@ -4,50 +4,50 @@ from collections.abc import Iterator
 
 from numaproof.fake_sysfs import Machine, PciDevice, preset
 from numaproof.harness.errors import UserError
-from numaproof.harness.scenario.model import PluginWords
+from numaproof.harness.scenario.model import PluginSpec
 from numaproof.harness.scenario.rig import FakeDevice, FakePlugin
 from numaproof.harness.scenario.sizes import Sizes, sizes_of
 from numaproof.harness.vocabulary import is_gpu, is_nic
 
 
-def fake_plugin(words: PluginWords, machine: Machine, sizes: Sizes, place: str) -> FakePlugin:
+def fake_plugin(spec: PluginSpec, machine: Machine, sizes: Sizes, place: str) -> FakePlugin:
     """What a scenario says of a plugin, worked out for a machine."""
-    devices, found_in_sysfs = _devices(words, machine, sizes, place)
+    devices, found_in_sysfs = _devices(spec, machine, sizes, place)
     return FakePlugin(
-        words.resource,
-        words.sysfs if words.sysfs and found_in_sysfs else "generic",
+        spec.resource,
+        spec.sysfs if spec.sysfs and found_in_sysfs else "generic",
         devices,
-        words.preferred,
-        words.plural,
-        words.pre_start,
-        words.list,
-        words.faults,
+        spec.preferred,
+        spec.plural,
+        spec.pre_start,
+        spec.list,
+        spec.faults,
     )
 
 
-def _devices(words: PluginWords, machine: Machine, sizes: Sizes, place: str) -> tuple[tuple[FakeDevice, ...], bool]:
+def _devices(spec: PluginSpec, machine: Machine, sizes: Sizes, place: str) -> tuple[tuple[FakeDevice, ...], bool]:
     """The devices, and whether they are all of the machine's PCI tree, so that the plugin finds them itself."""
-    own = tuple(_in_tree(words.sysfs, machine)) if words.sysfs else ()
-    if words.like is not None:
-        story = preset(words.like)
-        told = tuple(_in_tree(str(words.sysfs), story))
+    own = tuple(_in_tree(spec.sysfs, machine)) if spec.sysfs else ()
+    if spec.like is not None:
+        story = preset(spec.like)
+        told = tuple(_in_tree(str(spec.sysfs), story))
         if (own, machine.links) == (told, story.links):
             return own, True
-        return tuple(_given(words, sizes)) or tuple(_moved(told, story, sizes)), False
-    if words.per_numa is not None:
-        count = sizes.count(words.per_numa, f"{place}: per_numa")
+        return tuple(_given(spec, sizes)) or tuple(_moved(told, story, sizes)), False
+    if spec.per_numa is not None:
+        count = sizes.count(spec.per_numa, f"{place}: per_numa")
         near = [[one for one in own if one.numa == (node,)][:count] for node in sizes.cpu_nodes]
         if own and all(len(here) == count for here in near):
             chosen = tuple(one for here in near for one in here)
             return chosen, set(chosen) == set(own)
-        return tuple(_numbered(words.resource, count, sizes)), False
-    if words.sysfs is not None and not own:
-        raise UserError(f"{place}: {machine.name} has no {words.sysfs} to offer in its PCI tree; say so in `needs`")
-    return own or tuple(_given(words, sizes)), bool(own)
+        return tuple(_numbered(spec.resource, count, sizes)), False
+    if spec.sysfs is not None and not own:
+        raise UserError(f"{place}: {machine.name} has no {spec.sysfs} to offer in its PCI tree; say so in `needs`")
+    return own or tuple(_given(spec, sizes)), bool(own)
 
 
-def _given(words: PluginWords, sizes: Sizes) -> Iterator[FakeDevice]:
-    for one in words.devices:
+def _given(spec: PluginSpec, sizes: Sizes) -> Iterator[FakeDevice]:
+    for one in spec.devices:
         yield FakeDevice(one["id"], None if one["numa"] is None else sizes.node_ids(one["numa"]), one["healthy"])
 
 

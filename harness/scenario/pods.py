@@ -1,34 +1,177 @@
-"""A scenario's pod becomes a Kubernetes Pod manifest, sized to the machine."""
+"""The pods of a scenario, written there or in a file of the user's; sized to a machine they are Pod manifests."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from numaproof.harness.scenario.model import ContainerWords
+from numaproof.fake_sysfs.strict_yaml import Where, YamlFault, read
+from numaproof.harness.errors import UserError
+from numaproof.harness.pods.manifest import pod_from
+from numaproof.harness.scenario.fields import Fields
+from numaproof.harness.scenario.size_words import SIZE_WORD, check_filled
 from numaproof.harness.scenario.sizes import Sizes
 
 
-def manifest(what: Mapping[str, Any], sizes: Sizes, place: str) -> dict[str, Any]:
-    """The manifest of an `admit` step's pod; its uid is made of its name."""
-    made: dict[str, list[ContainerWords]] = {"init": [], "app": []}
-    for container in what["containers"]:
-        made["app" if container.kind == "app" else "init"].append(container)
-    spec: dict[str, Any] = {"containers": [_container(container, sizes, place) for container in made["app"]]}
-    if made["init"]:
-        spec["initContainers"] = [_container(container, sizes, place) for container in made["init"]]
-    name = what["name"]
-    metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+class PodSpec(Protocol):
+    """A pod that a scenario gives to the node."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def containers(self) -> tuple[str, ...]:
+        """The names of all its containers."""
+
+    @property
+    def lasting(self) -> frozenset[str]:
+        """The containers that keep what they get; an init container has ended when the others start."""
+
+    @property
+    def resources(self) -> frozenset[str]:
+        """The plugins' resources that it asks for."""
+
+    def manifest(self, sizes: Sizes, where: str) -> dict[str, Any]:
+        """Its Pod manifest on a machine."""
 
 
-def _container(words: ContainerWords, sizes: Sizes, place: str) -> dict[str, Any]:
-    requests = {name: sizes.resolve(size, place) for name, size in words.requests.items()}
-    if words.limits is None:
+@dataclass(frozen=True, slots=True)
+class ContainerSpec:
+    """A container: its requests (limits equal them unless told otherwise)."""
+
+    name: str
+    requests: Mapping[str, str]  # sizes
+    limits: Mapping[str, str] | None = None  # None: equal to the requests
+    kind: str = "app"  # app | init | sidecar
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPod:
+    """A pod that is written in the scenario; its uid is made of its name."""
+
+    name: str
+    specs: tuple[ContainerSpec, ...]
+
+    @property
+    def containers(self) -> tuple[str, ...]:
+        """The names of all its containers."""
+        return tuple(spec.name for spec in self.specs)
+
+    @property
+    def lasting(self) -> frozenset[str]:
+        """The containers that keep what they get."""
+        return frozenset(spec.name for spec in self.specs if spec.kind != "init")
+
+    @property
+    def resources(self) -> frozenset[str]:
+        """The plugins' resources that it asks for."""
+        return frozenset(name for spec in self.specs for name in (*spec.requests, *(spec.limits or ())) if "/" in name)
+
+    def manifest(self, sizes: Sizes, where: str) -> dict[str, Any]:
+        """Its Pod manifest on a machine."""
+        spec: dict[str, Any] = {
+            "containers": [_container(one, sizes, where) for one in self.specs if one.kind == "app"]
+        }
+        if early := [_container(one, sizes, where) for one in self.specs if one.kind != "app"]:
+            spec["initContainers"] = early
+        metadata = {"name": self.name, "namespace": "default", "uid": f"uid-{self.name}"}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def written_pod(fields: Fields) -> WrittenPod:
+    """The pod of `name` and `containers`."""
+    specs = []
+    for i, item in enumerate(fields.items("containers", least=1)):
+        one = Fields(item, fields.at("containers").at(i), ("name", "requests", "limits", "kind"))
+        limits = one.sizes("limits") if "limits" in one else None
+        kind = one.choice("kind", ("app", "init", "sidecar"), "app")
+        specs.append(ContainerSpec(one.text("name"), one.sizes("requests"), limits, kind))
+    names = [spec.name for spec in specs]
+    if len(set(names)) != len(names):
+        raise UserError(f"{fields.at('containers')}: names repeat: {names}; give each a name of its own")
+    return WrittenPod(fields.text("name"), tuple(specs))
+
+
+def _container(spec: ContainerSpec, sizes: Sizes, where: str) -> dict[str, Any]:
+    requests = {name: sizes.resolve(size, where) for name, size in spec.requests.items()}
+    if spec.limits is None:
         limits = requests
     else:
-        limits = {name: sizes.resolve(size, place) for name, size in words.limits.items()}
+        limits = {name: sizes.resolve(size, where) for name, size in spec.limits.items()}
         # Devices and hugepages cannot be overcommitted: what is asked of them is their limit, as the API demands.
         limits |= {name: size for name, size in requests.items() if "/" in name or name.startswith("hugepages-")}
-    made: dict[str, Any] = {"name": words.name, "resources": {"requests": requests, "limits": limits}}
-    if words.kind == "sidecar":
+    made: dict[str, Any] = {"name": spec.name, "resources": {"requests": requests, "limits": limits}}
+    if spec.kind == "sidecar":
         made["restartPolicy"] = "Always"
     return made
+
+
+@dataclass(frozen=True, slots=True)
+class PodFromFile:
+    """A pod of a manifest that a user has: `${half numa.cpus}` in it is a size, all else stays as it is."""
+
+    name: str
+    containers: tuple[str, ...]
+    lasting: frozenset[str]
+    resources: frozenset[str]
+    document: Mapping[str, Any]
+
+    def manifest(self, sizes: Sizes, where: str) -> dict[str, Any]:
+        """Its Pod manifest on a machine."""
+        made: dict[str, Any] = _filled(self.document, lambda text: sizes.filled(text, where))
+        return made
+
+
+def pod_from_file(fields: Fields) -> PodFromFile:
+    """The pod of `file`, a manifest beside the scenario; `name` gives it another name. Its namespace is default."""
+    path = fields.path("file")
+    try:
+        found = read(path)
+    except YamlFault as error:
+        raise UserError(f"{fields.at('file')}: {error}") from None
+    for where, text in _texts(found.value, found.where):
+        check_filled(text, where)
+    try:
+        document = _renamed(found.value, fields.text("name") if "name" in fields else None)
+        # A size stands for some whole number; what it is on a machine is checked there.
+        pod = pod_from(_filled(document, lambda text: SIZE_WORD.sub("1", text)))
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    return PodFromFile(
+        pod.name,
+        tuple(container.name for container in pod.all_containers()),
+        frozenset(one.name for one in pod.all_containers() if not pod.is_init(one) or one.restartable),
+        frozenset(name for container in pod.all_containers() for name in container.requests if "/" in name),
+        document,
+    )
+
+
+def _renamed(manifest: Any, name: str | None) -> Any:
+    """A manifest of the namespace in which the driver looks for pods, with another name if there is one."""
+    if not isinstance(manifest, Mapping) or not isinstance(manifest.get("metadata"), Mapping):
+        return manifest  # which says what is wrong when it is read
+    metadata = {**manifest["metadata"], "namespace": "default"}
+    if name is not None:
+        metadata["name"] = name
+        metadata.pop("uid", None)
+    return {**manifest, "metadata": metadata}
+
+
+def _texts(value: Any, where: Where) -> Iterator[tuple[Where, str]]:
+    if isinstance(value, str):
+        yield where, value
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from _texts(one, where.at(key))
+    elif isinstance(value, list):
+        for i, one in enumerate(value):
+            yield from _texts(one, where.at(i))
+
+
+def _filled(value: Any, fill: Callable[[str], str]) -> Any:
+    """A copy in which every text is filled."""
+    if isinstance(value, str):
+        return fill(value)
+    if isinstance(value, Mapping):
+        return {key: _filled(one, fill) for key, one in value.items()}
+    return [_filled(one, fill) for one in value] if isinstance(value, list) else value

@@ -23,7 +23,7 @@ class FakeDevice:
 
 @dataclass(frozen=True, slots=True)
 class FakePlugin:
-    """A fake plugin, sized to a machine: what PluginWords says, worked out."""
+    """A fake plugin, sized to a machine: what PluginSpec says, worked out."""
 
     resource: str
     kind: str  # as `numaproof plugin` has it: generic, or gpu and nic, which find their devices in sysfs

@@ -1,29 +1,96 @@
-"""Whether a scenario means anything on a machine that it was not written for."""
+"""All reasons for which an instance is skipped: its machine or its runtime cannot show what it is about."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from numaproof.fake_sysfs import Machine
-from numaproof.harness.scenario.instances import Instance, reason_to_skip
+from numaproof.harness.scenario.instances import Instance
+from numaproof.harness.scenario.model import Needs
 from numaproof.harness.scenario.sizes import Sizes
 from numaproof.harness.topology.bitmask import MAX_NODE
+from numaproof.harness.vocabulary import is_gpu
 
 
-def reason_not_to_run(instance: Instance, machine: Machine, sizes: Sizes) -> str | None:
-    """Why an instance means nothing on its machine; None: it applies."""
-    written_for = instance.scenario.matrix.get("machine", ())
-    elsewhere = instance.machine not in written_for
-    if elsewhere and instance.scenario.needs.own_machines:
-        return f"is for its own machines ({', '.join(written_for)}): {instance.scenario.needs.own_machines}"
-    if reason := reason_to_skip(instance.scenario.needs, machine, sizes):
-        return reason
+def reason_not_to_run(
+    instance: Instance,
+    machine: Machine,
+    sizes: Sizes,
+    *,
+    runtime: str | None = None,
+    usable_cpus: Collection[int] | None = None,
+) -> str | None:
+    """Why an instance means nothing on its machine in a runtime; None: it applies.
+
+    `usable_cpus` are those of the host that the runtime's containers may be pinned to; None: whatever they like.
+    """
+    return (
+        _not_in(instance, machine, runtime, usable_cpus)
+        or _of_own_machines(instance)
+        or lacking(instance.scenario.needs, machine, sizes)
+        or _beyond_masks(instance, machine)
+        or _too_few_nodes(instance, machine, sizes)
+    )
+
+
+def _not_in(
+    instance: Instance, machine: Machine, runtime: str | None, usable_cpus: Collection[int] | None
+) -> str | None:
+    if not any(step.action.starts_containers for step in instance.scenario.steps):
+        return None
+    if runtime == "process":
+        return "starts containers with device nodes, which the process runtime cannot give"
+    if usable_cpus is not None and instance.argument == "host" and not set(machine.cpu_ids) <= set(usable_cpus):
+        return f"pins containers to CPUs of the host, of which this process may only use {sorted(usable_cpus)}"
+    return None
+
+
+def _is_elsewhere(instance: Instance) -> bool:
+    return instance.machine not in instance.scenario.matrix.get("machine", ())
+
+
+def _of_own_machines(instance: Instance) -> str | None:
+    reason = instance.scenario.needs.own_machines
+    if reason is None or not _is_elsewhere(instance):
+        return None
+    return f"is for its own machines ({', '.join(instance.scenario.matrix.get('machine', ()))}): {reason}"
+
+
+def _beyond_masks(instance: Instance, machine: Machine) -> str | None:
     kubelet = {**instance.scenario.kubelet, **instance.values}
-    beyond = [node for node in machine.node_ids if node > MAX_NODE]
     policies = {kubelet.get(key, "none") for key in ("policy", "topologyManagerPolicy", "memoryManagerPolicy")}
-    if elsewhere and beyond and policies != {"none"}:
-        return f"needs masks of NUMA nodes, which end at {MAX_NODE}; {machine.name} has a node {beyond[0]}"
-    if elsewhere and (last := max(_named_nodes(instance), default=0)) >= len(sizes.cpu_nodes):
-        return f"speaks of {last + 1} NUMA nodes with CPUs, {machine.name} has {len(sizes.cpu_nodes)}"
+    beyond = [node for node in machine.node_ids if node > MAX_NODE]
+    if policies == {"none"} or not beyond or not _is_elsewhere(instance):
+        return None
+    return f"needs masks of NUMA nodes, which end at {MAX_NODE}; {machine.name} has a node {beyond[0]}"
+
+
+def _too_few_nodes(instance: Instance, machine: Machine, sizes: Sizes) -> str | None:
+    last = max(_named_nodes(instance), default=0)
+    if last < len(sizes.cpu_nodes) or not _is_elsewhere(instance):
+        return None
+    return f"speaks of {last + 1} NUMA nodes with CPUs, {machine.name} has {len(sizes.cpu_nodes)}"
+
+
+def lacking(needs: Needs, machine: Machine, sizes: Sizes) -> str | None:
+    """What a machine lacks of a scenario's needs; None: nothing."""
+    numa = sizes.names["numa.count"]
+    if numa < needs.numa:
+        return f"needs {needs.numa} NUMA nodes with CPUs, {machine.name} has {numa}"
+    if sizes.names["numa.cpus"] < (cpus := sizes.count(needs.numa_cpus, "needs.numa_cpus")):
+        return f"needs {cpus} free CPUs a NUMA node, {machine.name} has {sizes.names['numa.cpus']}"
+    if sizes.names["numa.memory"] < 0:
+        return f"needs memory on every NUMA node with CPUs, {machine.name} has none on some"
+    if sizes.names["core.cpus"] < needs.threads:
+        return f"needs {needs.threads} threads a core, {machine.name} has cores with {sizes.names['core.cpus']}"
+    if needs.most_threads is not None and max(map(len, sizes.cores)) > needs.most_threads:
+        most = max(map(len, sizes.cores))
+        return f"is for at most {needs.most_threads} threads a core, {machine.name} has cores with {most}"
+    for size in needs.hugepages:
+        if not sizes.names[f"numa.hugepages-{size}"]:
+            return f"needs hugepages of {size} on every NUMA node with CPUs, {machine.name} has none on some"
+    gpus = sum(1 for device in machine.devices() if is_gpu(device.class_code))
+    if gpus < needs.gpus:
+        return f"needs {needs.gpus} GPUs in the PCI tree, {machine.name} has {gpus}"
     return None
 
 

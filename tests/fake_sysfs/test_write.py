@@ -62,7 +62,7 @@ write({"sys/a/one": b"1", "sys/b/one": b"1"}, sys.argv[1] + "/tree")
 
 
 def test_a_content_gets_another_file_before_its_links_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["fake_sysfs.write"], "MAX_LINKS", 3)
+    monkeypatch.setattr(sys.modules["numaproof.fake_sysfs.write"], "MAX_LINKS", 3)
     with short_directory() as place:
         write({f"f{number}": b"same" for number in range(8)}, place / "tree")
         links = sorted((place / "tree" / f"f{number}").stat().st_nlink for number in range(8))

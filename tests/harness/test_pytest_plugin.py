@@ -104,7 +104,7 @@ def test_what_fails_and_what_does_not_apply_is_told(repository: Path) -> None:
     }
     # The words of the plugin, not its tracebacks.
     assert "steps[1]: expected admission, was rejected" in printed
-    assert "data/scenarios/other.yaml: ['not ours'] is no mapping" in printed
+    assert "data/scenarios/other.yaml:1: ['not ours'] is not a mapping" in printed
     assert "pytest_plugin.py" not in printed
 
 
@@ -125,7 +125,7 @@ def test_a_file_that_is_given_is_a_scenario_wherever_it_lies(repository: Path) -
     (repository / "moved.yaml").write_text("name: n\n")
     code, printed, _ = run(repository, "moved.yaml")
     assert code == 2
-    assert "moved.yaml: steps: [] is no list of at least 1" in printed
+    assert "moved.yaml:1: steps: is missing; write a list of at least 1" in printed
     assert "pytest_plugin.py" not in printed
     (repository / "moved.yaml").unlink()
     (repository / "scenarios").rename(repository / "others")

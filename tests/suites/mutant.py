@@ -14,12 +14,12 @@ from numaproof.harness.node.views import PodView
 from numaproof.harness.providers.devices import Device, DeviceManager
 from numaproof.harness.providers.devices import manager as device_manager
 from numaproof.harness.providers.devices.inventory import Inventory
-from numaproof.harness.runtimes.warm import server as warm
 from numaproof.harness.topology import merge, policies, scopes
 from numaproof.harness.topology.bitmask import NodeMask
 from numaproof.harness.topology.hints import HintFamily, TopologyHint
 from numaproof.harness.topology.manager import Manager
 from numaproof.harness.topology.policies import Decision
+from numaproof.harness.warm_commands import serve_commands
 
 
 def _with_admission(policy: str, admits: Callable[[Decision], bool]) -> Callable[[Any], Any]:
@@ -113,4 +113,4 @@ if __name__ == "__main__":
     if name != UNCHANGED:
         place, attribute, flip = MUTATIONS[name]
         setattr(place, attribute, flip(getattr(place, attribute)))
-    warm.serve(path)
+    serve_commands(path)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from numaproof.harness.rig.session import Bench
+from numaproof.harness.rig.session import Session
 from numaproof.harness.scenario.instances import Instance, instances
 from numaproof.harness.scenario.parse import parse_scenario
 from numaproof.harness.scenario.selection import shipped_scenarios
@@ -47,12 +47,12 @@ def found(instance_id: str, *machines: str) -> Instance:
 
 
 @contextmanager
-def bench_with(mutation: str) -> Iterator[Bench]:
+def session_with(mutation: str) -> Iterator[Session]:
     with (
         short_directory() as place,
-        Bench("process", place, "w", warm=("-m", "tests.suites.mutant", mutation)) as bench,
+        Session("process", place, "w", warm=("-m", "tests.suites.mutant", mutation)) as session,
     ):
-        yield bench
+        yield session
 
 
 def test_every_mutation_has_its_scenario() -> None:
@@ -61,20 +61,20 @@ def test_every_mutation_has_its_scenario() -> None:
 
 @pytest.mark.parametrize("mutation", MUTATIONS)
 def test_a_false_rule_is_caught(mutation: str) -> None:
-    with bench_with(mutation) as bench:
-        assert bench.run(found(CATCHES[mutation])) != []
+    with session_with(mutation) as session:
+        assert session.run(found(CATCHES[mutation])) != []
 
 
 @pytest.mark.parametrize("mutation", CATCHES_ELSEWHERE)
 def test_a_false_rule_is_caught_on_other_machines(mutation: str) -> None:
-    with bench_with(mutation) as bench:
+    with session_with(mutation) as session:
         instance = found(CATCHES_ELSEWHERE[mutation], ELSEWHERE)
         assert ELSEWHERE not in instance.scenario.matrix["machine"]
-        assert bench.run(instance) != []
+        assert session.run(instance) != []
 
 
 def test_the_right_rules_are_not_blamed() -> None:
-    with bench_with(UNCHANGED) as bench:
-        blamed = {one: bench.run(found(one)) for one in sorted(set(CATCHES.values()))}
-        blamed |= {one: bench.run(found(one, ELSEWHERE)) for one in sorted(set(CATCHES_ELSEWHERE.values()))}
+    with session_with(UNCHANGED) as session:
+        blamed = {one: session.run(found(one)) for one in sorted(set(CATCHES.values()))}
+        blamed |= {one: session.run(found(one, ELSEWHERE)) for one in sorted(set(CATCHES_ELSEWHERE.values()))}
     assert blamed == {one: [] for one in blamed}

@@ -8,7 +8,7 @@ import pytest
 from numaproof.fake_sysfs import Machine
 from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.harness.decision.config import node_config
-from numaproof.harness.runtimes.warm.trees import machine_of
+from numaproof.harness.runtimes.trees import machine_of
 from numaproof.harness.scenario.instances import Instance, instances, kubelet_configuration
 from numaproof.harness.scenario.parse import parse_scenario
 from numaproof.harness.scenario.selection import shipped_scenarios
@@ -135,10 +135,10 @@ def test_every_instance_expects_something(shipped: list[Instance]) -> None:
         for instance in instances(scenario, ("elsewhere",))
     ]
     silent = [
-        f"{instance.id} {step.place}"
+        f"{instance.id} {step.where}"
         for instance in [*shipped, *elsewhere]
         for step in instance.scenario.steps
-        if step.action == "admit" and not any(expected.admitted is not None for expected in instance.expects(step))
+        if step.action.must_expect and not any(expected.admitted is not None for expected in instance.expects(step))
     ]
     assert silent == []
 

@@ -1,7 +1,6 @@
 """Looks at a machine through everybody's eyes where the node runs: lscpu, numactl, lstopo, and the node itself."""
 
 from numaproof.fake_sysfs import Machine
-from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.rig.observe.tool_views import (
     View,
     lscpu_view,
@@ -10,13 +9,15 @@ from numaproof.harness.rig.observe.tool_views import (
     numactl_view,
     view_differences,
 )
-from numaproof.harness.runtimes.warm.pool import Host
+from numaproof.harness.runtimes import Running
 
 
-def look(host: Host, machine: Machine, seen_by_node: api.MachineResponse) -> list[str]:
-    """How each view differs from the machine; a tool that is not installed where the node runs is one difference."""
+def look(running: Running, root: str, machine: Machine, seen_by_node: View) -> list[str]:
+    """How each view differs from the machine; a tool that is not installed where the node runs is one difference.
+
+    `root` is where programs there find their machine: "/", or the path of a tree.
+    """
     expected = machine_view(machine)
-    root = host.sysfs_root
     # Without -x86 hwloc asks the real CPUs as well; --disallowed shows what cgroups would hide.
     hwloc = f"HWLOC_FSROOT={root} HWLOC_COMPONENTS=-x86"
     commands = {
@@ -28,8 +29,8 @@ def look(host: Host, machine: Machine, seen_by_node: api.MachineResponse) -> lis
     # testinfra is a pytest plugin: imported before pytest has looked at it, it makes pytest warn.
     from numaproof.harness.runtimes.inside import inside  # noqa: PLC0415
 
-    there = inside(host.running)
-    found = list(view_differences("the node", _node_view(seen_by_node), expected))
+    there = inside(running)
+    found = list(view_differences("the node", seen_by_node, expected))
     for tool, command in commands.items():
         done = there.run(f"LC_ALL=C {command} 2>/dev/null")
         if done.rc != 0:
@@ -53,11 +54,3 @@ def _comparable(tool: str, text: str, expected: View) -> View:
     # Of a node without CPUs hwloc tells those that are near it.
     cpus = {node: ids if expected.cpus.get(node) else () for node, ids in view.cpus.items()}
     return View(cpus, view.memory, view.distances)
-
-
-def _node_view(seen: api.MachineResponse) -> View:
-    return View(
-        {node.id: tuple(node.cpus) for node in seen.nodes},
-        {node.id: node.memory >> 20 for node in seen.nodes},
-        {node.id: tuple(node.distances) for node in seen.nodes},
-    )

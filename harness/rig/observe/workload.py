@@ -2,13 +2,13 @@
 
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
-from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.runtimes import Bind, DeviceNode, Program, Runtime
 from numaproof.harness.waiting import wait_until
 
@@ -18,29 +18,37 @@ _STAY = "echo numaproof-up $$; while :; do sleep 1000; done"
 _UP = re.compile(r"^numaproof-up (\d+)$", re.MULTILINE)
 
 
-def workload_differences(runtime: Runtime, tree: Path | None, pod: api.Pod) -> list[str]:
-    """How what the running containers of a pod see differs from what the node decided.
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A container that is to be started, with what a node decided about it."""
+
+    name: str
+    cpus: tuple[int, ...]  # exclusive ones; empty: it may run anywhere
+    memory_nodes: tuple[int, ...]  # empty: its memory may come from anywhere
+    response: plugin_api.ContainerAllocateResponse  # what all plugins together want it to be given
+
+
+def workload_differences(runtime: Runtime, tree: Path | None, workloads: Sequence[Workload]) -> list[str]:
+    """How what running containers see differs from what the node decided.
 
     `tree` is the machine's; None: the host's own machine, on which CPUs and memory are really bound.
     """
-    running = [container for container in pod.containers if container.restartable or not container.init]
-    return [f"{one.name}: {text}" for one in running for text in _differences(runtime, tree, one)]
+    return [f"{one.name}: {text}" for one in workloads for text in _differences(runtime, tree, one)]
 
 
-def _differences(runtime: Runtime, tree: Path | None, container: api.Container) -> Iterator[str]:
+def _differences(runtime: Runtime, tree: Path | None, workload: Workload) -> Iterator[str]:
     # testinfra is a pytest plugin: imported before pytest has looked at it, it makes pytest warn.
     from numaproof.harness.runtimes.inside import inside  # noqa: PLC0415
 
-    decided = container.response
-    memory_nodes = sorted({node for block in container.memory for node in block.nodes})
+    decided = workload.response
     program = Program(
         ("/bin/sh", "-c", _STAY),
         machine=tree,
         environment=dict(decided.envs),
         binds=tuple(Bind(Path(one.host_path), one.container_path, one.read_only) for one in decided.mounts),
         devices=tuple(DeviceNode(one.host_path, one.container_path, one.permissions) for one in decided.devices),
-        cpus=tuple(container.cpus) if tree is None else (),
-        memory_nodes=tuple(memory_nodes) if tree is None and runtime.name == "docker" else (),
+        cpus=workload.cpus if tree is None else (),
+        memory_nodes=workload.memory_nodes if tree is None and runtime.name == "docker" else (),
     )
     with runtime.start(program) as running:
         wait_until(
@@ -64,7 +72,7 @@ def _differences(runtime: Runtime, tree: Path | None, container: api.Container) 
             yield from _same(there, device.host_path, device.container_path, "%F %t:%T")
         if tree is None:
             status = there.file(f"{process}/status").content_string
-            yield from _bound(status, "Cpus", tuple(container.cpus))
+            yield from _bound(status, "Cpus", workload.cpus)
             if program.memory_nodes:
                 yield from _bound(status, "Mems", program.memory_nodes)
 

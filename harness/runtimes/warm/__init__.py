@@ -1,1 +1,1 @@
-"""Warm processes, which programs are forked from."""
+"""Warm processes, which programs are forked from: a launcher whose programs start in milliseconds."""

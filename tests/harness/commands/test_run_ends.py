@@ -51,8 +51,8 @@ def directories_of(mark: str) -> list[Path]:
             words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
         except OSError:
             continue
-        if "numaproof.harness.runtimes.warm.server" in words:
-            found.append(Path(words[words.index("numaproof.harness.runtimes.warm.server") + 1]).parents[1])
+        if "numaproof.harness.warm_commands" in words:
+            found.append(Path(words[words.index("numaproof.harness.warm_commands") + 1]).parents[1])
     return found
 
 

@@ -75,10 +75,6 @@ class ForkedMock:
         assert code is not None
         return code
 
-    def show(self, _machine: Path | None) -> bool:
-        """It sees no machine of its own."""
-        return False
-
     def output(self) -> str:
         """What it has printed so far."""
         return self._output.read_text() if self._output.exists() else self._last

@@ -193,7 +193,7 @@ def test_an_image_that_is_nowhere_is_one_line() -> None:
         ("check: {bind: x}", "not a list of words"),
         ("check: {timeout: soon}", "not a number"),
         ("check: {strict: 1}", "not true or false"),
-        ("check: [", "cannot be read"),
+        ("check: [", ":1: is not YAML"),
     ],
 )
 def test_a_bad_options_file_is_one_line(content: str, said: str) -> None:

@@ -1,5 +1,6 @@
 """Small stories on a real node: what a scenario may say is judged, and a wrong word is noticed."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,10 +8,10 @@ import pytest
 import yaml
 
 from numaproof import fake_sysfs
-from numaproof.harness.rig.session import Bench
-from numaproof.harness.runtimes.warm.trees import machine_of
+from numaproof.harness.rig.session import Session
+from numaproof.harness.runtimes.trees import machine_of
 from numaproof.harness.scenario.instances import Instance, instances, kubelet_configuration
-from numaproof.harness.scenario.model import PluginWords
+from numaproof.harness.scenario.model import PluginSpec
 from numaproof.harness.scenario.parse import parse_scenario
 from numaproof.harness.scenario.plugins import fake_plugin
 from numaproof.harness.scenario.sizes import sizes_of
@@ -32,8 +33,8 @@ def place() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    with short_directory() as found, Bench("process", found, "w") as made:
+def session() -> Iterator[Session]:
+    with short_directory() as found, Session("process", found, "w") as made:
         yield made
 
 
@@ -41,7 +42,7 @@ def told(place: Path, **words: object) -> Instance:
     """The only instance of a scenario with these words."""
     path = place / "scenarios/mine/story.yaml"
     story = {"name": "n", "why": "w", "source": "s", "matrix": {"machine": ["tiny"]}, **words}
-    path.write_text(yaml.safe_dump(story))
+    path.write_text(json.dumps(story))  # YAML, too, and without anchors
     (instance,) = instances(parse_scenario(path))
     return instance
 
@@ -52,55 +53,55 @@ def test_a_machine_beside_the_scenarios_goes_by_its_name(place: Path) -> None:
     assert machine_of(instance.argument).cpu_ids == tuple(range(16))
 
 
-def test_a_refusal_to_start(place: Path, bench: Bench) -> None:
+def test_a_refusal_to_start(place: Path, session: Session) -> None:
     wrong = {"cpuManagerPolicyOptions": {"no-such-option": "true"}}
-    assert bench.run(told(place, kubelet=wrong, refuses="no-such-option")) == []
-    (other,) = bench.run(told(place, kubelet=wrong, refuses="something else"))
+    assert session.run(told(place, kubelet=wrong, refuses="no-such-option")) == []
+    (other,) = session.run(told(place, kubelet=wrong, refuses="something else"))
     assert other.startswith("expected a refusal to start with 'something else', was: the node ended:")
-    assert bench.run(told(place, refuses="anything")) == ["expected a refusal to start with 'anything', was up"]
+    assert session.run(told(place, refuses="anything")) == ["expected a refusal to start with 'anything', was up"]
 
 
-def test_a_refusal_to_start_again(place: Path, bench: Bench) -> None:
+def test_a_refusal_to_start_again(place: Path, session: Session) -> None:
     def steps(expected: str) -> list[dict[str, object]]:
         return [{"offline": {"last_of_numa": 1}, "expect": {"refuses": expected}}]
 
     # The static CPU manager's state names the CPU; without it nothing does.
-    assert bench.run(told(place, steps=steps("doesn't match"))) == []
-    (other,) = bench.run(told(place, steps=steps("something else")))
+    assert session.run(told(place, steps=steps("doesn't match"))) == []
+    (other,) = session.run(told(place, steps=steps("something else")))
     assert "steps[0]: expected a refusal to start with 'something else', was: the node ended:" in other
-    (up,) = bench.run(told(place, kubelet={"cpuManagerPolicy": "none"}, steps=steps("doesn't match")))
+    (up,) = session.run(told(place, kubelet={"cpuManagerPolicy": "none"}, steps=steps("doesn't match")))
     assert up.endswith('steps[0]: expected a refusal to start with "doesn\'t match", was up')
 
 
-def test_cpus_by_numa_node(place: Path, bench: Bench) -> None:
+def test_cpus_by_numa_node(place: Path, session: Session) -> None:
     def steps(cpus: object) -> list[dict[str, object]]:
         return [{"admit": POD, "expect": {"containers": {"app": {"cpus": cpus}}}}]
 
-    assert bench.run(told(place, steps=steps({0: 2}))) == []
-    wrong = bench.run(told(place, steps=steps({0: 1, 1: 1})))[0]
+    assert session.run(told(place, steps=steps({0: 2}))) == []
+    wrong = session.run(told(place, steps=steps({0: 1, 1: 1})))[0]
     assert wrong.endswith("expected app's CPUs by NUMA node {0: 1, 1: 1}, were {0: 2}")
 
 
-def test_what_an_init_container_leaves_is_nobodys(place: Path, bench: Bench) -> None:
+def test_what_an_init_container_leaves_is_nobodys(place: Path, session: Session) -> None:
     containers = [
         {"name": "init", "kind": "init", "requests": {"cpu": 1, "memory": "1Gi"}},
         {"name": "app", "requests": {"cpu": 1, "memory": "64Mi"}},
     ]
     steps = [{"admit": {"name": "p", "containers": containers}, "expect": {"admitted": True}}, {"restart": "node"}]
-    assert bench.run(told(place, kubelet={"memoryManagerPolicy": "Static"}, steps=steps)) == []
+    assert session.run(told(place, kubelet={"memoryManagerPolicy": "Static"}, steps=steps)) == []
 
 
-def test_metrics_of_a_node(place: Path, bench: Bench) -> None:
+def test_metrics_of_a_node(place: Path, session: Session) -> None:
     def steps(count: int) -> list[dict[str, object]]:
         metrics = {"kubelet_topology_manager_admission_requests_total": count}
         return [{"admit": POD, "expect": {"admitted": True, "metrics": metrics}}]
 
-    assert bench.run(told(place, steps=steps(1))) == []
-    wrong = bench.run(told(place, steps=steps(2)))[0]
+    assert session.run(told(place, steps=steps(1))) == []
+    wrong = session.run(told(place, steps=steps(2)))[0]
     assert wrong.endswith("expected the metric kubelet_topology_manager_admission_requests_total to be 2, was 1.0")
 
 
-def test_pod_resources_of_a_node(place: Path, bench: Bench) -> None:
+def test_pod_resources_of_a_node(place: Path, session: Session) -> None:
     containers = [
         {"name": "init", "kind": "init", "requests": {"cpu": 1, "memory": "1Gi"}},
         {"name": "helper", "kind": "sidecar", "requests": {"cpu": 1, "memory": "64Mi", NIC: 1}},
@@ -109,21 +110,21 @@ def test_pod_resources_of_a_node(place: Path, bench: Bench) -> None:
     devices = [{"id": "both", "numa": [0, 1]}, {"id": "nowhere"}, {"id": "empty", "numa": []}]
 
     def steps(shown: list[str], allocatable: object) -> list[dict[str, object]]:
-        expect = {"listed": {"p": shown, "q": None}, "allocatable": allocatable}
+        expect = {"listed": {"p": shown}, "allocatable": allocatable}
         return [{"admit": {"name": "p", "containers": containers}, "expect": expect}]
 
     words = {"kubelet": {"memoryManagerPolicy": "Static"}, "plugins": [{"resource": NIC, "devices": devices}]}
     # One of the two reserved cores has the CPUs 0 and 8. A device whose topology has no nodes is nobody's to see.
     right = {"cpus": "1-3,5-7,9-11,13-15", "memory_nodes": [0, 1], "devices": {NIC: {"0,1": 1, "none": 1}}}
-    assert bench.run(told(place, steps=steps(["helper", "app"], right), **words)) == []
-    wrong = bench.run(told(place, steps=steps(["init", "helper", "app"], right), **words))[0]
+    assert session.run(told(place, steps=steps(["helper", "app"], right), **words)) == []
+    wrong = session.run(told(place, steps=steps(["init", "helper", "app"], right), **words))[0]
     assert wrong.endswith("['app', 'helper', 'init'] of p, was the containers ['app', 'helper']")
-    wrong = bench.run(told(place, steps=steps(["helper", "app"], {"cpus": "0-15"}), **words))[0]
+    wrong = session.run(told(place, steps=steps(["helper", "app"], {"cpus": "0-15"}), **words))[0]
     assert wrong.endswith("expected all that is allocatable on the CPUs 0-15, were 1-3,5-7,9-11,13-15")
 
 
 @pytest.mark.parametrize(("how", "known"), [("fails", False), ("ends", True)])
-def test_a_list_that_is_not_followed(place: Path, bench: Bench, how: str, known: bool) -> None:
+def test_a_list_that_is_not_followed(place: Path, session: Session, how: str, known: bool) -> None:
     asking = {"name": "app", "requests": {"cpu": 2, "memory": "64Mi", NIC: 1}}
     refused = {"admit": {"name": "early", "containers": [asking]}, "expect": {"admitted": False}}
     followed = {"restart": "node", "expect": {"calls": {NIC: {"ListAndWatch": 1}}}}
@@ -132,12 +133,12 @@ def test_a_list_that_is_not_followed(place: Path, bench: Bench, how: str, known:
     plugin = {"resource": NIC, "devices": [{"id": "a", "numa": [1]}], "list": how}
     kubelet = {"topologyManagerPolicy": "restricted"}
     steps = [refused, followed, given, again]
-    assert bench.run(told(place, plugins=[plugin], kubelet=kubelet, steps=steps)) == []
+    assert session.run(told(place, plugins=[plugin], kubelet=kubelet, steps=steps)) == []
     kept = {**plugin, "list": "kept"}
-    assert bench.run(told(place, plugins=[kept], kubelet=kubelet, steps=[refused]))[0].endswith("was admitted")
+    assert session.run(told(place, plugins=[kept], kubelet=kubelet, steps=[refused]))[0].endswith("was admitted")
     # Only if the devices were told once does the Topology Manager know that they have NUMA nodes.
     reason = {**refused, "expect": {"reason": "TopologyAffinityError"}}
-    assert (bench.run(told(place, plugins=[plugin], kubelet=kubelet, steps=[reason])) == []) is known
+    assert (session.run(told(place, plugins=[plugin], kubelet=kubelet, steps=[reason])) == []) is known
 
 
 @pytest.mark.parametrize(
@@ -193,5 +194,5 @@ def test_nics_are_virtual_functions() -> None:
         file = place / "m.yaml"
         file.write_text(yaml.safe_dump({**TINY, "pci": [{"root": "0000:18", "node": 1, "devices": [card]}]}))
         machine = fake_sysfs.parse_machine(str(file))
-    plugin = fake_plugin(PluginWords("r/nic", sysfs="nic"), machine, sizes_of(machine, memory_static=False), "x")
+    plugin = fake_plugin(PluginSpec("r/nic", sysfs="nic"), machine, sizes_of(machine, memory_static=False), "x")
     assert [(one.id, one.numa) for one in plugin.devices] == [("0000:18:02.0", (1,)), ("0000:18:02.1", (1,))]

@@ -8,11 +8,12 @@ import pytest
 
 from numaproof.fake_sysfs import Machine
 from numaproof.fake_sysfs.change import change
-from numaproof.harness.rig.session import Bench
-from numaproof.harness.runtimes.warm.trees import Trees, machine_of
+from numaproof.harness.rig.session import Session
+from numaproof.harness.runtimes.trees import Trees, machine_of
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.model import Needs, Scenario, Step
 from numaproof.harness.scenario.sizes import sizes_of
+from numaproof.harness.scenario.steps.offline import Offline
 from tests.places import short_directory
 
 SCENARIO = Scenario(Path("/x/theme/file.yaml"), "theme", "n", "w", "s", Needs(), {}, {}, (), ())
@@ -25,13 +26,13 @@ def place() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def bench(place: Path) -> Iterator[Bench]:
-    with Bench("namespace", place, "w") as bench:
-        yield bench
+def session(place: Path) -> Iterator[Session]:
+    with Session("namespace", place, "w") as session:
+        yield session
 
 
-def seen(bench: Bench, machine: str) -> list[str]:
-    with bench.rig(Instance(SCENARIO, machine, {}), machine_of(machine), sizes_of(machine_of(machine), False)) as rig:
+def seen(session: Session, machine: str) -> list[str]:
+    with session.rig(Instance(SCENARIO, machine, {}), machine_of(machine), sizes_of(machine_of(machine), False)) as rig:
         return rig.surroundings.look()
 
 
@@ -61,28 +62,28 @@ TAMPERED: list[tuple[Callable[[Machine], Machine], str, set[str]]] = [
 
 @pytest.mark.parametrize(("tamper", "said", "also"), TAMPERED, ids=[row[0].__name__ for row in TAMPERED])
 def test_a_tree_that_was_tampered_with_is_reported_by_whoever_reads_it(
-    place: Path, bench: Bench, tamper: Callable[[Machine], Machine], said: str, also: set[str]
+    place: Path, session: Session, tamper: Callable[[Machine], Machine], said: str, also: set[str]
 ) -> None:
     # A machine of its own for each: the spaces make it another argument, and so another tree.
     spaces = " " * (1 + [row[0] for row in TAMPERED].index(tamper))
     machine = f"pack:1 numa:2(memory=2GiB){spaces}core:2 pu:1"
     change(Trees(place / "trees").of(machine), tamper)
-    found = seen(bench, machine)
+    found = seen(session, machine)
     noticed = {text.partition(" sees ")[0] for text in found if said in text}
     assert noticed >= {"the node", "lstopo-no-graphics", *also}, found
 
 
 @pytest.mark.parametrize("machine", ["pack:1 numa:2(memory=2GiB)    core:2 pu:1", "host"])
-def test_a_true_tree_is_reported_by_nobody(bench: Bench, machine: str) -> None:
-    assert seen(bench, machine) == []
+def test_a_true_tree_is_reported_by_nobody(session: Session, machine: str) -> None:
+    assert seen(session, machine) == []
 
 
-def test_a_change_that_belongs_to_the_scenario_is_no_difference(bench: Bench) -> None:
+def test_a_change_that_belongs_to_the_scenario_is_no_difference(session: Session) -> None:
     argument = "pack:1 numa:2(memory=2GiB) core:4 pu:1"
     machine = machine_of(argument)
     # With a static CPU manager the node would, as the kubelet does, refuse to start with a CPU less.
-    steps = (Step("offline", "1", (), "steps[0]"),)
+    steps = (Step(Offline(1), (), "steps[0]"),)
     takes_offline = replace(SCENARIO, kubelet={"cpuManagerPolicy": "none"}, steps=steps)
-    with bench.rig(Instance(takes_offline, argument, {}), machine, sizes_of(machine, False)) as rig:
+    with session.rig(Instance(takes_offline, argument, {}), machine, sizes_of(machine, False)) as rig:
         rig.surroundings.offline(7)
         assert rig.surroundings.look() == []

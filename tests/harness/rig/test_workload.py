@@ -9,10 +9,11 @@ import pytest
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
 from numaproof.harness.api import numaproof_v1_pb2 as api
-from numaproof.harness.rig.observe.workload import workload_differences
+from numaproof.harness.rig.observe.workload import Workload, workload_differences
+from numaproof.harness.rig.reference_node import workloads_of
 from numaproof.harness.runtimes import Bind, CannotStartError, Program, Running
 from numaproof.harness.runtimes.local import NamespaceRuntime
-from numaproof.harness.runtimes.warm.trees import Trees
+from numaproof.harness.runtimes.trees import Trees
 from tests.places import short_directory
 
 ALLOWED = sorted(os.sched_getaffinity(0))
@@ -37,8 +38,8 @@ def place() -> Iterator[Path]:
         yield place
 
 
-def pod(place: Path, cpus: list[int]) -> api.Pod:
-    """A pod of one container that was given one of everything."""
+def workload(place: Path, cpus: list[int], memory_nodes: tuple[int, ...] = ()) -> tuple[Workload]:
+    """A container that was given one of everything."""
     response = plugin_api.ContainerAllocateResponse(
         # A shell passes on no variable of the third name.
         envs={"GPUS": "gpu-0,gpu-1", "TEXT": "two\nlines", "example.com/gpu-0": "yes"},
@@ -48,11 +49,11 @@ def pod(place: Path, cpus: list[int]) -> api.Pod:
         ],
         devices=[plugin_api.DeviceSpec(host_path="/dev/null", container_path="/dev/np/gpu0", permissions="rw")],
     )
-    return api.Pod(name="p", containers=[api.Container(name="app", cpus=cpus, response=response)])
+    return (Workload("app", tuple(cpus), memory_nodes, response),)
 
 
 def test_a_container_that_got_everything(place: Path) -> None:
-    assert workload_differences(NamespaceRuntime(), None, pod(place, ALLOWED[:1])) == []
+    assert workload_differences(NamespaceRuntime(), None, workload(place, ALLOWED[:1])) == []
 
 
 def without_first_bind(program: Program) -> Program:
@@ -89,7 +90,7 @@ if len(ALLOWED) > 1:
 
 @pytest.mark.parametrize(("change", "said"), FORGOTTEN, ids=[said[5:35] for _, said in FORGOTTEN])
 def test_what_a_runtime_forgets_is_told(place: Path, change: Callable[[Program], Program], said: str) -> None:
-    found = workload_differences(Forgetful(change), None, pod(place, ALLOWED[:1]))
+    found = workload_differences(Forgetful(change), None, workload(place, ALLOWED[:1]))
     assert found
     assert found[0].startswith(said), found
 
@@ -97,26 +98,27 @@ def test_what_a_runtime_forgets_is_told(place: Path, change: Callable[[Program],
 def test_memory_that_was_not_bound_is_told(place: Path) -> None:
     """With docker, as only its containers are bound to memory nodes; here by one that forgets it."""
     bound_to_none = Forgetful(lambda program: replace(program, memory_nodes=()), "docker")
-    decided = pod(place, [])
-    decided.containers[0].memory.add(resource="memory", size=1 << 20, nodes=[1023])
-    (found,) = workload_differences(bound_to_none, None, decided)
+    (found,) = workload_differences(bound_to_none, None, workload(place, [], (1023,)))
     assert found.startswith("app: Mems_allowed_list is (0,")
     assert found.endswith("decided was (1023,)")
 
 
 def test_on_a_machine_that_does_not_exist_nobody_is_bound_to_its_cpus(place: Path) -> None:
     tree = Trees(place / "trees").of("pack:2 [numa] core:64 pu:1")
-    assert workload_differences(NamespaceRuntime(), tree, pod(place, [100, 101])) == []
+    assert workload_differences(NamespaceRuntime(), tree, workload(place, [100, 101])) == []
 
 
-def test_init_containers_have_ended_and_sidecars_run(place: Path) -> None:
-    (app,) = pod(place, []).containers
+def test_init_containers_have_ended_and_sidecars_run() -> None:
     missing = plugin_api.ContainerAllocateResponse(envs={"A": "1"})
     init = api.Container(name="init", init=True, response=missing)
     sidecar = api.Container(name="side", init=True, restartable=True, response=missing)
-    forgetful = Forgetful(lambda program: replace(program, environment={}))
-    found = workload_differences(forgetful, None, api.Pod(name="p", containers=[init, sidecar, app]))
-    assert {text.partition(":")[0] for text in found} == {"side", "app"}
+    app = api.Container(name="app", cpus=[3, 5])
+    app.memory.add(resource="memory", size=1 << 20, nodes=[2, 1])
+    app.memory.add(resource="hugepages-2Mi", size=2 << 20, nodes=[1])
+    assert workloads_of(api.Pod(name="p", containers=[init, sidecar, app])) == (
+        Workload("side", (), (), missing),
+        Workload("app", (3, 5), (1, 2), plugin_api.ContainerAllocateResponse()),
+    )
 
 
 def test_a_mount_of_nothing_cannot_be_started(place: Path) -> None:
@@ -124,4 +126,4 @@ def test_a_mount_of_nothing_cannot_be_started(place: Path) -> None:
         return replace(program, binds=(Bind(place / "none", "/opt/np-library"),))
 
     with pytest.raises(CannotStartError, match="cannot mount"):
-        workload_differences(Forgetful(of_nothing), None, pod(place, []))
+        workload_differences(Forgetful(of_nothing), None, workload(place, []))

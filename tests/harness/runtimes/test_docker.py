@@ -16,6 +16,7 @@ from numaproof.harness.runtimes import Bind, CannotStartError, Program
 from numaproof.harness.runtimes.docker import LABEL, DockerRuntime, connect, engine_answers, reap_containers
 from numaproof.harness.runtimes.engine.contexts import engine_address
 from numaproof.harness.runtimes.image.image import ensure_image
+from numaproof.harness.runtimes.program import ShowsMachines
 from numaproof.harness.runtimes.scratch import run_directory
 from tests.harness.runtimes.engine.test_contexts import create_context, use_context
 from tests.places import short_directory
@@ -71,7 +72,7 @@ def test_sigterm_reaches_the_program(runtime: DockerRuntime) -> None:
         wait_until(lambda: "up" in running.output(), "the program's first word")
         done = running.execute(("/bin/sh", "-c", "echo here; exit 4"))
         assert (done.code, done.output) == (4, "here\n")
-        assert not running.show(None)
+        assert not isinstance(running, ShowsMachines)
         running.terminate()
         assert running.wait(60) == 3
 

@@ -1,10 +1,10 @@
 """A rig of the tests' own, and a way to drive a story on it."""
 
+import json
+import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from numaproof import fake_sysfs
 from numaproof.harness.scenario.drive import drive
@@ -131,7 +131,7 @@ def driven(tmp_path: Path, rig: FakeRig, *steps: dict[str, Any], policy: str = "
     told: dict[str, Any] = {"name": "n", "why": "w", "source": "s"}
     told |= {"matrix": {"policy": ["none", "restricted"], "machine": ["m"]}}
     told |= {"plugins": [{"resource": GPU, "per_numa": 2}], "steps": list(steps), **words}
-    file.write_text(yaml.safe_dump(told))
+    file.write_text(json.dumps(told))  # YAML, too, and without anchors
     instance = Instance(parse_scenario(file), "m", {"policy": policy})
     found = drive(instance, MACHINE, sizes_of(MACHINE, False), rig)
-    return [text.removeprefix(f"{file}: ") for text in found]
+    return [re.sub(rf"^{re.escape(str(file))}:\d+: ", "", text) for text in found]

@@ -1,12 +1,10 @@
-"""One scenario becomes many instances, each with its machine and its kubelet; what does not apply says why."""
+"""One scenario becomes many instances, each with its machine and its kubelet."""
 
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from numaproof import fake_sysfs
-from numaproof.harness.scenario.instances import Instance, instances, kubelet_configuration, reason_to_skip
+from numaproof.harness.scenario.instances import Instance, instances, kubelet_configuration
 from numaproof.harness.scenario.model import Needs, Scenario
 from numaproof.harness.scenario.sizes import sizes_of
 
@@ -44,33 +42,6 @@ def test_a_machine_file_beside_the_scenarios_goes_by_its_name(tmp_path: Path) ->
     assert Instance(scenario(tmp_path / "other/theme/file.yaml"), "mine", {}).argument == "mine"
 
 
-@pytest.mark.parametrize(
-    ("needs", "reason"),
-    [
-        (Needs(numa=2), None),
-        (Needs(numa=3), "needs 3 NUMA nodes with CPUs, {name} has 2"),
-        (Needs(numa_cpus="14"), None),
-        (Needs(numa_cpus="15"), "needs 15 free CPUs a NUMA node, {name} has 14"),
-        (Needs(numa_cpus="7 core.cpus"), None),
-        (Needs(numa_cpus="7 core.cpus + 1"), "needs 15 free CPUs a NUMA node, {name} has 14"),
-        (Needs(threads=2), None),
-        (Needs(threads=4), "needs 4 threads a core, {name} has cores with 2"),
-        (Needs(most_threads=2), None),
-        (Needs(most_threads=1), "is for at most 1 threads a core, {name} has cores with 2"),
-        (Needs(hugepages=("1Gi",)), "needs hugepages of 1Gi on every NUMA node with CPUs, {name} has none on some"),
-        (Needs(gpus=1), "needs 1 GPUs in the PCI tree, {name} has 0"),
-    ],
-)
-def test_what_does_not_apply_says_why(needs: Needs, reason: str | None) -> None:
-    assert reason_to_skip(needs, MACHINE, SIZES) == (reason and reason.format(name=MACHINE.name))
-
-
-def test_a_machine_with_gpus_and_hugepages_has_what_is_needed() -> None:
-    dgx = fake_sysfs.parse_machine("dgx-a100")
-    assert reason_to_skip(Needs(gpus=8), dgx, sizes_of(dgx, memory_static=False)) is None
-    assert reason_to_skip(Needs(gpus=9), dgx, sizes_of(dgx, memory_static=False)) is not None
-
-
 def test_the_kubelet_s_configuration() -> None:
     words = scenario(kubelet={"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}})
     made = kubelet_configuration(Instance(words, "m", {"policy": "none", "scope": "pod", "x": "y"}), MACHINE, SIZES)
@@ -101,3 +72,17 @@ def test_what_a_scenario_reserves_itself_stays() -> None:
     made = kubelet_configuration(Instance(words, "m", {}), MACHINE, SIZES)
     assert (made["reservedMemory"], made["reservedSystemCPUs"]) == ([], "5")
     assert "evictionHard" not in made
+
+
+def test_a_number_of_the_matrix_is_one_to_the_kubelet() -> None:
+    made = kubelet_configuration(Instance(scenario(), "m", {"maxPods": "5"}), MACHINE, SIZES)
+    assert made["maxPods"] == 5
+
+
+def test_semantics_are_the_node_s_and_not_the_kubelet_s() -> None:
+    matrix = {"policy": ("restricted",), "semantics": ("current", "kep")}
+    current, kep = instances(scenario(matrix=matrix), ("m",))
+    assert (current.id, kep.id) == ("theme/file[m-restricted-current]", "theme/file[m-restricted-kep]")
+    assert (current.semantics, kep.semantics) == ("current", "kep")
+    assert Instance(scenario(), "m", {}).semantics == "current"
+    assert "semantics" not in kubelet_configuration(kep, MACHINE, SIZES)

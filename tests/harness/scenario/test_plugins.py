@@ -9,16 +9,16 @@ import yaml
 from numaproof import fake_sysfs
 from numaproof.fake_sysfs import Machine
 from numaproof.harness.errors import UserError
-from numaproof.harness.scenario.model import PluginWords
+from numaproof.harness.scenario.model import PluginSpec
 from numaproof.harness.scenario.plugins import fake_plugin
 from numaproof.harness.scenario.rig import FakePlugin
 from numaproof.harness.scenario.sizes import sizes_of
 
 POWER = fake_sysfs.preset("power9-ac922")  # CPUs on the nodes 0 and 8; no network card has virtual functions
-LIKE_DGX1 = PluginWords("nvidia.com/gpu", sysfs="gpu", like="dgx1-v100", preferred="links")
+LIKE_DGX1 = PluginSpec("nvidia.com/gpu", sysfs="gpu", like="dgx1-v100", preferred="links")
 
 
-def made(words: PluginWords, machine: Machine) -> FakePlugin:
+def made(words: PluginSpec, machine: Machine) -> FakePlugin:
     return fake_plugin(words, machine, sizes_of(machine, memory_static=False), "x.yaml")
 
 
@@ -57,7 +57,7 @@ def test_elsewhere_others_with_the_same_ids_and_links_stand_in(name: str) -> Non
 
 
 def test_what_stands_in_may_be_told() -> None:
-    told = PluginWords("r/gpu", sysfs="gpu", like="dgx-a100", devices=({"id": "a", "numa": [1], "healthy": True},))
+    told = PluginSpec("r/gpu", sysfs="gpu", like="dgx-a100", devices=({"id": "a", "numa": [1], "healthy": True},))
     assert [(one.id, one.numa) for one in made(told, POWER).devices] == [("a", (8,))]
     assert made(told, fake_sysfs.preset("dgx-a100")).kind == "gpu"
 
@@ -71,13 +71,13 @@ def test_what_stands_in_may_be_told() -> None:
     ],
 )
 def test_so_many_a_node_of_the_machine_s_own(tmp_path: Path, counts: Any, kind: str, offered: list[str]) -> None:
-    plugin = made(PluginWords("r/vf", sysfs="nic", per_numa="2"), with_functions(tmp_path, *counts))
+    plugin = made(PluginSpec("r/vf", sysfs="nic", per_numa="2"), with_functions(tmp_path, *counts))
     assert (plugin.kind, [one.id for one in plugin.devices]) == (kind, offered)
     assert [one.numa for one in plugin.devices] == [(0,), (0,), (1,), (1,)]
 
 
 def test_devices_are_named_by_the_position_of_their_node() -> None:
-    assert [(one.id, one.numa) for one in made(PluginWords("r/nic", per_numa="1"), POWER).devices] == [
+    assert [(one.id, one.numa) for one in made(PluginSpec("r/nic", per_numa="1"), POWER).devices] == [
         ("nic-00-00", (0,)),
         ("nic-01-00", (8,)),
     ]
@@ -85,4 +85,4 @@ def test_devices_are_named_by_the_position_of_their_node() -> None:
 
 def test_a_machine_without_what_only_its_tree_can_have() -> None:
     with pytest.raises(UserError, match=r"^x\.yaml: power9-ac922 has no nic to offer in its PCI tree; say so"):
-        made(PluginWords("r/vf", sysfs="nic"), POWER)
+        made(PluginSpec("r/vf", sysfs="nic"), POWER)

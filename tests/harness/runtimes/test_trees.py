@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from numaproof import fake_sysfs
-from numaproof.harness.runtimes.warm.trees import HOST, Trees, machine_of
+from numaproof.harness.runtimes.trees import HOST, Trees, machine_of
 
 MACHINE = "pack:2 [numa] core:2 pu:2"
 

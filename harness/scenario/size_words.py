@@ -1,0 +1,55 @@
+"""Whether a text is a size, before any machine is known: sizes.py works it out later."""
+
+import re
+from functools import cache
+from typing import Any
+
+from numaproof.fake_sysfs import parse_machine
+from numaproof.fake_sysfs.strict_yaml import Where
+from numaproof.harness.errors import UserError
+from numaproof.harness.pods.quantity import parse_quantity
+from numaproof.harness.scenario.sizes import Sizes, sizes_of
+
+SIZE_WORD = re.compile(r"\$\{([^{}]*)\}")
+
+
+def check_size(value: Any, where: Where | str) -> str:
+    """A size as a text; a UserError if it is neither a quantity nor relative to a machine by a name that all have."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise UserError(f"{where}: {value!r} is not a size; write 2, 500m, 1Gi, or a size such as numa.cpus")
+    text = str(value)
+    if _any_sizes().resolve(text, str(where)) == text:  # not relative
+        try:
+            parse_quantity(text)
+        except UserError as error:
+            raise UserError(f"{where}: {error}") from None
+    return text
+
+
+def check_filled(text: str, where: Where) -> str:
+    """A text in which every `${size}` is one."""
+    for word in SIZE_WORD.findall(text):
+        check_size(word, where)
+    return text
+
+
+def check_count(value: Any, where: Where) -> str:
+    """A size as a text that is a whole number on every machine."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise UserError(f"{where}: {value!r} is not a count; write a whole number, or a size such as numa.cpus")
+    _any_sizes().count(str(value), str(where))
+    return str(value)
+
+
+def check_number(value: Any, where: Where) -> str:
+    """A size as a text that is a number on every machine."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise UserError(f"{where}: {value!r} is not a number; write one, or a size such as numa.cpus")
+    _any_sizes().number(str(value), str(where))
+    return str(value)
+
+
+@cache
+def _any_sizes() -> Sizes:
+    """The sizes of some machine: their names are those of every machine."""
+    return sizes_of(parse_machine("pack:2 [numa] core:8 pu:2"), memory_static=False)

@@ -1,0 +1,85 @@
+"""What every kind of step has: how it is read, what must hold before a start, and what it does."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+from numaproof.fake_sysfs import Machine
+from numaproof.fake_sysfs.strict_yaml import Where
+from numaproof.harness.errors import UserError
+from numaproof.harness.scenario.outcome import Outcome
+from numaproof.harness.scenario.pods import PodSpec
+from numaproof.harness.scenario.rig import Rig
+from numaproof.harness.scenario.sizes import Sizes
+
+
+@dataclass(slots=True)
+class Known:
+    """What a scenario has named before a step; a step that names anything else is refused, before anything runs."""
+
+    devices: Mapping[str, frozenset[str]]  # resource that is offered -> ids of its devices; empty: known on a machine
+    pods: dict[str, PodSpec] = field(default_factory=dict)  # name -> what was given to the node last
+
+    def check_resource(self, name: str, where: Where) -> str:
+        """The name of a resource that a plugin of the scenario offers."""
+        if name not in self.devices:
+            offered = ", ".join(sorted(self.devices)) or "none"
+            raise UserError(f"{where}: no plugin here offers {name} (offered: {offered})")
+        return name
+
+    def check_pod(self, name: Any, where: Where) -> str:
+        """The name of a pod that an earlier step admits."""
+        if not isinstance(name, str) or name not in self.pods:
+            given = ", ".join(sorted(self.pods)) or "none"
+            raise UserError(f"{where}: no step before admits a pod {name!r} (admitted: {given})")
+        return name
+
+
+@dataclass(slots=True)
+class Story:
+    """A scenario while it runs: its rig, its machine, and what the pods that the node admitted must keep."""
+
+    rig: Rig
+    machine: Machine
+    sizes: Sizes
+    pods: dict[str, Outcome] = field(default_factory=dict)
+
+    def held(self) -> Outcome:
+        """What all pods hold together, by `pod/container`."""
+        return Outcome(
+            True,
+            containers={f"{pod}/{name}": one for pod, got in self.pods.items() for name, one in got.containers.items()},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a step led to."""
+
+    outcome: Outcome
+    wrong: tuple[str, ...] = ()  # what the step itself saw that should not be
+
+
+class Action(ABC):
+    """What a step does."""
+
+    __slots__ = ()
+    name: ClassVar[str]  # its key in a scenario
+    must_expect: ClassVar[bool] = False  # a step of this kind without `expect` shows nothing
+    restarts_node: ClassVar[bool] = False  # so that the node may refuse to start again
+    changes_machine: ClassVar[bool] = False  # so that its tree cannot be shared
+    starts_containers: ClassVar[bool] = False  # which not every runtime can
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, value: Any, where: Where, known: Known) -> Self:
+        """The action of what stands at its key; a UserError if that cannot be, or names what is not known."""
+
+    @abstractmethod
+    def act(self, story: Story, where: str) -> Done:
+        """Do it."""
+
+    def explain(self, story: Story, where: str) -> list[str]:
+        """Why the node did what it did, in lines, when that is not what was expected."""
+        return []

@@ -1,0 +1,39 @@
+"""`health`: devices fall ill, or recover."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from numaproof.fake_sysfs.strict_yaml import Where
+from numaproof.harness.errors import UserError
+from numaproof.harness.scenario.fields import Fields
+from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
+
+
+@dataclass(frozen=True, slots=True)
+class Health(Action):
+    """Devices of a plugin fall ill, or recover.
+
+    - health: {resource: example.com/nic, ids: [nic-a], healthy: false}
+    """
+
+    name = "health"
+    resource: str
+    ids: tuple[str, ...]
+    healthy: bool
+
+    @classmethod
+    def parse(cls, value: Any, where: Where, known: Known) -> Self:
+        """`resource`, `ids` and `healthy`; ids that the scenario does not name are checked on the machine."""
+        fields = Fields(value, where, ("resource", "ids", "healthy"))
+        ids = tuple(str(one) for one in fields.items("ids", least=1))
+        resource = known.check_resource(fields.text("resource"), fields.at("resource"))
+        for i, one in enumerate(ids):
+            if known.devices[resource] and one not in known.devices[resource]:
+                here = ", ".join(sorted(known.devices[resource]))
+                raise UserError(f"{fields.at('ids').at(i)}: {resource} has no device {one!r} (it has: {here})")
+        return cls(resource, ids, fields.flag("healthy", False))
+
+    def act(self, story: Story, where: str) -> Done:
+        """Change the devices' health, and wait until the node knows."""
+        story.rig.plugins.set_health(self.resource, self.ids, self.healthy)
+        return Done(story.held())

@@ -1,0 +1,31 @@
+"""`look`: real tools look at the machine."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from numaproof.fake_sysfs.strict_yaml import Where
+from numaproof.harness.errors import UserError
+from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
+
+
+@dataclass(frozen=True, slots=True)
+class Look(Action):
+    """lscpu, numactl, lstopo and the node must see the machine.
+
+    - look: machine
+    """
+
+    name = "look"
+
+    @classmethod
+    def parse(cls, value: Any, where: Where, known: Known) -> Self:
+        """`machine`."""
+        if value != "machine":
+            raise UserError(
+                f"{where}: {value!r}: write `machine`: the tools' views and the node's are compared with it"
+            )
+        return cls()
+
+    def act(self, story: Story, where: str) -> Done:
+        """Look, and tell what differs."""
+        return Done(story.held(), tuple(story.rig.surroundings.look()))

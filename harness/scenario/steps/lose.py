@@ -1,0 +1,31 @@
+"""`lose`: the node loses a file while it is down."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from numaproof.fake_sysfs.strict_yaml import Where
+from numaproof.harness.errors import UserError
+from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
+
+
+@dataclass(frozen=True, slots=True)
+class Lose(Action):
+    """The node is killed, loses its device checkpoint, and starts again.
+
+    - lose: device_checkpoint
+    """
+
+    name = "lose"
+    restarts_node = True
+
+    @classmethod
+    def parse(cls, value: Any, where: Where, known: Known) -> Self:
+        """`device_checkpoint`."""
+        if value != "device_checkpoint":
+            raise UserError(f"{where}: {value!r}: write `device_checkpoint`: the node restarts, and the file is gone")
+        return cls()
+
+    def act(self, story: Story, where: str) -> Done:
+        """Restart the node without the file."""
+        story.rig.node.lose_device_checkpoint()
+        return Done(story.held())

@@ -1,0 +1,35 @@
+"""`offline`: a CPU goes."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from numaproof.fake_sysfs.strict_yaml import Where
+from numaproof.harness.errors import UserError
+from numaproof.harness.scenario.fields import Fields
+from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
+
+
+@dataclass(frozen=True, slots=True)
+class Offline(Action):
+    """The last CPU of a NUMA node goes offline, and the node restarts; it may refuse to.
+
+    - offline: {last_of_numa: 0}
+    """
+
+    name = "offline"
+    restarts_node = True
+    changes_machine = True
+    node: int  # its position
+
+    @classmethod
+    def parse(cls, value: Any, where: Where, known: Known) -> Self:
+        """`last_of_numa`."""
+        return cls(Fields(value, where, ("last_of_numa",)).number("last_of_numa", 0))
+
+    def act(self, story: Story, where: str) -> Done:
+        """Take the CPU offline, and restart the node."""
+        here = [cpu.id for cpu in story.machine.cpus if cpu.online and cpu.node == story.sizes.node(self.node)]
+        if not here:
+            raise UserError(f"{where}.offline: NUMA node {self.node} of {story.machine.name} has no CPUs")
+        story.rig.surroundings.offline(max(here))
+        return Done(story.held())

@@ -1,0 +1,29 @@
+"""`remove`: a pod goes."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from numaproof.fake_sysfs.strict_yaml import Where
+from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
+
+
+@dataclass(frozen=True, slots=True)
+class Remove(Action):
+    """A pod of an earlier step goes; one that was rejected holds nothing.
+
+    - remove: first
+    """
+
+    name = "remove"
+    pod: str
+
+    @classmethod
+    def parse(cls, value: Any, where: Where, known: Known) -> Self:
+        """The name of a pod."""
+        return cls(known.check_pod(value, where))
+
+    def act(self, story: Story, where: str) -> Done:
+        """Take the pod away."""
+        story.rig.node.remove(self.pod)
+        story.pods.pop(self.pod, None)
+        return Done(story.held())

@@ -1,0 +1,31 @@
+"""`stop`: a plugin is killed."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from numaproof.fake_sysfs.strict_yaml import Where
+from numaproof.harness.errors import UserError
+from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
+
+
+@dataclass(frozen=True, slots=True)
+class Stop(Action):
+    """The plugin of a resource is killed, and stays away until it is restarted.
+
+    - stop: example.com/nic
+    """
+
+    name = "stop"
+    resource: str
+
+    @classmethod
+    def parse(cls, value: Any, where: Where, known: Known) -> Self:
+        """A resource."""
+        if not isinstance(value, str) or not value or value == "node":
+            raise UserError(f"{where}: {value!r}: write the resource whose plugin shall stop")
+        return cls(known.check_resource(value, where))
+
+    def act(self, story: Story, where: str) -> Done:
+        """End the plugin, and wait until the node knows."""
+        story.rig.plugins.stop(self.resource)
+        return Done(story.held())

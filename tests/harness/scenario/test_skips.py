@@ -1,0 +1,110 @@
+"""All reasons to skip an instance: what its machine lacks, what it was not written for, what its runtime cannot."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from numaproof import fake_sysfs
+from numaproof.harness.scenario.instances import Instance
+from numaproof.harness.scenario.model import Expected, Needs, Scenario, Step
+from numaproof.harness.scenario.sizes import sizes_of
+from numaproof.harness.scenario.skips import lacking, reason_not_to_run
+from numaproof.harness.scenario.steps.remove import Remove
+from numaproof.harness.scenario.steps.start import Start
+
+# 2 NUMA nodes with CPUs, 8 cores of 2 threads each; 2 MiB pages everywhere, no GPU.
+MACHINE = fake_sysfs.parse_machine("pack:2 [numa(memory=4GiB)] core:8 pu:2")
+SIZES = sizes_of(MACHINE, memory_static=False)
+
+
+@pytest.mark.parametrize(
+    ("needs", "reason"),
+    [
+        (Needs(numa=2), None),
+        (Needs(numa=3), "needs 3 NUMA nodes with CPUs, {name} has 2"),
+        (Needs(numa_cpus="14"), None),
+        (Needs(numa_cpus="15"), "needs 15 free CPUs a NUMA node, {name} has 14"),
+        (Needs(numa_cpus="7 core.cpus"), None),
+        (Needs(numa_cpus="7 core.cpus + 1"), "needs 15 free CPUs a NUMA node, {name} has 14"),
+        (Needs(threads=2), None),
+        (Needs(threads=4), "needs 4 threads a core, {name} has cores with 2"),
+        (Needs(most_threads=2), None),
+        (Needs(most_threads=1), "is for at most 1 threads a core, {name} has cores with 2"),
+        (Needs(hugepages=("1Gi",)), "needs hugepages of 1Gi on every NUMA node with CPUs, {name} has none on some"),
+        (Needs(gpus=1), "needs 1 GPUs in the PCI tree, {name} has 0"),
+    ],
+)
+def test_what_does_not_apply_says_why(needs: Needs, reason: str | None) -> None:
+    assert lacking(needs, MACHINE, SIZES) == (reason and reason.format(name=MACHINE.name))
+
+
+def test_a_machine_with_gpus_and_hugepages_has_what_is_needed() -> None:
+    dgx = fake_sysfs.parse_machine("dgx-a100")
+    assert lacking(Needs(gpus=8), dgx, sizes_of(dgx, memory_static=False)) is None
+    assert lacking(Needs(gpus=9), dgx, sizes_of(dgx, memory_static=False)) is not None
+
+
+def scenario(*steps: Step, **words: Any) -> Scenario:
+    given = {"needs": Needs(), "matrix": {"machine": ("own",)}, **words}
+    return Scenario(Path("/x/theme/file.yaml"), "theme", "n", "w", "s", kubelet={}, plugins=(), steps=steps, **given)
+
+
+def reason(story: Scenario, machine: str = "other", **words: Any) -> str | None:
+    return reason_not_to_run(Instance(story, machine, {}), MACHINE, SIZES, **words)
+
+
+def test_what_is_missing_is_a_reason() -> None:
+    assert reason(scenario()) is None
+    assert reason(scenario(needs=Needs(numa=3))) == f"needs 3 NUMA nodes with CPUs, {MACHINE.name} has 2"
+
+
+def test_what_names_its_own_machines_runs_there_alone() -> None:
+    story = scenario(needs=Needs(own_machines="its CPUs count"))
+    assert reason(story, "own") is None
+    assert reason(story) == "is for its own machines (own): its CPUs count"
+
+
+def test_what_names_a_numa_node_needs_it() -> None:
+    def names(node: int) -> Scenario:
+        return scenario(Step(Remove("a"), (Expected(nodes=(node,)),), "steps[0]"))
+
+    assert reason(names(1)) is None
+    assert reason(names(2)) == f"speaks of 3 NUMA nodes with CPUs, {MACHINE.name} has 2"
+    assert reason(names(2), "own") is None
+
+
+STARTS = scenario(Step(Start("a"), (), "steps[0]"))
+
+
+def test_containers_are_not_started_by_plain_processes() -> None:
+    said = "starts containers with device nodes, which the process runtime cannot give"
+    assert reason(STARTS, runtime="process") == said
+    assert reason(STARTS, runtime="namespace") is None
+    assert reason(STARTS) is None
+    assert reason(scenario(), runtime="process") is None
+
+
+def test_containers_are_pinned_to_cpus_of_the_host_that_we_may_use() -> None:
+    few = {0, 1}
+    said = "pins containers to CPUs of the host, of which this process may only use [0, 1]"
+    assert reason(STARTS, "host", runtime="namespace", usable_cpus=few) == said
+    assert reason(STARTS, "host", runtime="namespace", usable_cpus=MACHINE.cpu_ids) is None
+    assert reason(STARTS, "host", runtime="docker") is None
+    assert reason(STARTS, "own", runtime="namespace", usable_cpus=few) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "kubelet", "skipped"),
+    [
+        ({"policy": "none"}, {}, False),
+        ({"policy": "restricted"}, {}, True),
+        ({}, {"memoryManagerPolicy": "Static"}, True),
+    ],
+)
+def test_node_ids_that_no_mask_holds(values: dict[str, str], kubelet: dict[str, str], skipped: bool) -> None:
+    power = fake_sysfs.preset("power9-ac922")
+    instance = Instance(replace(scenario(), kubelet=kubelet), "power9-ac922", values)
+    told = reason_not_to_run(instance, power, sizes_of(power, memory_static=False))
+    assert told == ("needs masks of NUMA nodes, which end at 63; power9-ac922 has a node 250" if skipped else None)
