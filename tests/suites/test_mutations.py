@@ -33,7 +33,7 @@ ELSEWHERE = "epyc-7742-nps1"  # none of these names it in its matrix
 CATCHES_ELSEWHERE = {
     "restricted-admits-always": "end_to_end/two-pods[epyc-7742-nps1-restricted-container]",
     "single-numa-node-admits-always": "multi_numa/gpus-of-two-nodes[epyc-7742-nps1-single-numa-node-container]",
-    "best-effort-refuses": "multi_numa/two-kinds-on-two-nodes[epyc-7742-nps1-best-effort-pod]",
+    "best-effort-refuses": "multi_numa/two-kinds-of-devices[epyc-7742-nps1-best-effort-pod]",
     "none-aligns": "multi_numa/non-guaranteed[epyc-7742-nps1-none-container]",
     "pod-scope-is-ignored": "end_to_end/large-init[epyc-7742-nps1-restricted-pod]",
     "container-scope-is-ignored": "end_to_end/large-init[epyc-7742-nps1-restricted-container]",
