@@ -25,7 +25,7 @@ def private_directory(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.chmod(0o700)
     except OSError as error:
-        raise UserError(f"{path}: cannot be made a private directory ({error.strerror}); give another place") from error
+        raise UserError(f"{path}: cannot be made a private directory ({error.strerror}); give another one") from error
 
 
 def fits(path: Path) -> bool:
