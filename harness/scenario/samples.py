@@ -1,9 +1,6 @@
 """Metrics as a scraper reads them: samples by name and labels, each in one spelling."""
 
-import http.client
 import re
-import socket
-from pathlib import Path
 
 _NAME = r"[A-Za-z_:][A-Za-z0-9_:]*"
 _LABEL = r'[A-Za-z_][A-Za-z0-9_]*="(?:[^"\\]|\\.)*"'
@@ -27,26 +24,3 @@ def parse_samples(text: str) -> dict[str, float]:
         if found := _LINE.fullmatch(line.strip()):
             samples[str(sample_name(found[1]))] = float(found[4])
     return samples
-
-
-def scraped(path: Path, timeout: float) -> dict[str, float]:
-    """The samples that /metrics shows at a unix socket; OSError if nobody answers."""
-    page = _UnixConnection(path, timeout)
-    try:
-        page.request("GET", "/metrics")
-        return parse_samples(page.getresponse().read().decode())
-    finally:
-        page.close()
-
-
-class _UnixConnection(http.client.HTTPConnection):
-    """HTTP over a unix socket."""
-
-    def __init__(self, path: Path, timeout: float) -> None:
-        super().__init__("localhost", timeout=timeout)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(str(self._path))

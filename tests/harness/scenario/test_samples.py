@@ -1,10 +1,8 @@
 """Samples of metrics: one spelling for each, whatever the order of its labels."""
 
-from pathlib import Path
-
 import pytest
 
-from numaproof.harness.scenario.samples import parse_samples, sample_name, scraped
+from numaproof.harness.scenario.samples import parse_samples, sample_name
 
 PAGE = r"""# HELP requests_total Requests.
 # TYPE requests_total counter
@@ -42,8 +40,3 @@ def test_a_page() -> None:
 )
 def test_a_name(text: str, name: str | None) -> None:
     assert sample_name(text) == name
-
-
-def test_nobody_there(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="No such file"):
-        scraped(tmp_path / "http.sock", timeout=60)
