@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from numaproof.harness.conformance.subject import Place
+from numaproof.harness.conformance.subject import SessionDirectories
 from numaproof.harness.runtimes.program import Finished
 from numaproof.harness.waiting import wait_until
 from numaproof.plugins_mock import program
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["plugins_mock.program"])
+_context.set_forkserver_preload(["numaproof.plugins_mock.program"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,10 @@ class MockSubject:
 
     arguments: tuple[str, ...]
 
-    def start(self, place: Place) -> "ForkedMock":
+    def start(self, directories: SessionDirectories) -> "ForkedMock":
         """Start it in a session's directories."""
         words = [
-            word.replace("{dir}", str(place.directory)).replace("{registry}", str(place.registry))
+            word.replace("{dir}", str(directories.plugins)).replace("{registry}", str(directories.registry))
             for word in self.arguments
         ]
         return ForkedMock(words)
