@@ -15,6 +15,9 @@ RUNTIMES = ("auto", "docker", "namespace", "process")
 
 ContainerKey = tuple[str, str]  # a pod's uid, a container's name
 
+# Where a kubelet listens and plugins register, and where its plugin watcher finds plugins.
+DEVICE_PLUGIN_DIRECTORY = "/var/lib/kubelet/device-plugins"
+PLUGIN_REGISTRY_DIRECTORY = "/var/lib/kubelet/plugins_registry"
 LONGEST_SOCKET_PATH = 107  # bytes of a unix socket's path: sun_path holds 108, the last of which is 0
 
 

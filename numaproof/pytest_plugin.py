@@ -14,7 +14,7 @@ import pytest
 
 if TYPE_CHECKING:
     from numaproof.fake_sysfs import Machine
-    from numaproof.harness.report.matrix import Result
+    from numaproof.harness.report.matrix import InstanceResult
     from numaproof.harness.rig.rig import ReferenceRig
     from numaproof.harness.scenario.instances import Instance
     from numaproof.harness.scenario.model import PluginSpec
@@ -23,6 +23,7 @@ RUNTIMES = ("auto", "docker", "namespace", "process")
 SUFFIXES = (".yaml", ".yml")
 RUN = pytest.StashKey[str]()  # the name of the run's directory, which all workers share
 ENDING = pytest.StashKey[ExitStack]()
+LISTED = pytest.StashKey["dict[Path, tuple[Instance, ...]]"]()  # the instances of files that were parsed before
 _PROPERTY = "numaproof"
 _OUTCOMES = ("passed", "failed", "skipped")
 
@@ -50,7 +51,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[RUN] = getattr(config, "workerinput", {}).get("numaproof_run") or f"run-{uuid.uuid4().hex[:8]}"
     for folder in _folders(config):
         if not folder.is_dir():
-            raise pytest.UsageError(f"{config.inipath}: numaproof_scenarios: {folder} is no folder; no test would run")
+            raise pytest.UsageError(
+                f"{config.inipath}: numaproof_scenarios: {folder} is not a folder; no test would run"
+            )
 
 
 def _folders(config: pytest.Config) -> list[Path]:
@@ -155,15 +158,15 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             raise pytest.UsageError(f"--numaproof-summary {file}: {error.strerror}; give another file") from error
 
 
-def _results(terminalreporter: Any) -> "Iterator[Result]":
+def _results(terminalreporter: Any) -> "Iterator[InstanceResult]":
     for outcome in _OUTCOMES:
         for report in terminalreporter.stats.get(outcome, []):
             for name, value in getattr(report, "user_properties", ()):
                 if name == _PROPERTY and (report.when == "call" or outcome != "passed"):
-                    from numaproof.harness.report.matrix import Result  # noqa: PLC0415
+                    from numaproof.harness.report.matrix import InstanceResult  # noqa: PLC0415
 
                     reason = report.longrepr[2] if outcome == "skipped" else ""
-                    yield Result(json.loads(value), outcome, report.duration, reason)
+                    yield InstanceResult(json.loads(value), outcome, report.duration, reason)
 
 
 @pytest.fixture

@@ -38,22 +38,22 @@ def parse_device(text: str) -> MockDevice:
     return MockDevice(device_id, numa, not sick)
 
 
-def read_devices(place: Path) -> tuple[tuple[MockDevice, ...], Links]:
+def read_devices(path: Path) -> tuple[tuple[MockDevice, ...], Links]:
     """Devices and links of a YAML file: a list of `{id: a, numa: [0], links: {b: 2}}`; without `numa` no topology."""
     try:
-        rows = yaml.safe_load(place.read_text())
+        rows = yaml.safe_load(path.read_text())
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         reason = str(error).replace("\n", " ")
-        raise PluginError(f"{place}: cannot be read as YAML: {reason}") from error
+        raise PluginError(f"{path}: cannot be read as YAML: {reason}") from error
     if not isinstance(rows, list):
-        raise PluginError(f"{place}: not a list; write one entry a device: - {{id: a, numa: [0]}}")
-    devices = tuple(_device(row, f"{place}: [{number}]") for number, row in enumerate(rows))
+        raise PluginError(f"{path}: not a list; write one entry a device: - {{id: a, numa: [0]}}")
+    devices = tuple(_device(row, f"{path}: [{number}]") for number, row in enumerate(rows))
     return devices, links_of({str(row["id"]): row.get("links", {}) for row in rows})
 
 
 def _device(row: Any, where: str) -> MockDevice:
     if not isinstance(row, Mapping) or not isinstance(row.get("id"), str | int):
-        raise PluginError(f"{where}: {row!r} is no device; write {{id: a, numa: [0]}}")
+        raise PluginError(f"{where}: {row!r} is not a device; write {{id: a, numa: [0]}}")
     unknown = sorted(set(row) - {"id", "numa", "healthy", "links"}, key=str)
     if unknown:
         raise PluginError(f"{where}: unknown key {unknown[0]!r}; known: id, numa, healthy, links")

@@ -2,4 +2,4 @@
 
 
 class PluginError(Exception):
-    """A fake plugin cannot be built or run as described; the text is one line: the place, the value and the remedy."""
+    """A fake plugin cannot be built or run as described; the text is one line: where, the value and the remedy."""

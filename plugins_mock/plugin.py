@@ -4,7 +4,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Self
@@ -13,17 +13,19 @@ import grpc
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
-from numaproof.harness.api import numaproof_v1_pb2_grpc as draft_grpc
 from numaproof.harness.api import pluginregistration_v1_pb2_grpc as registration_grpc
+from numaproof.harness.api import preferredallocations_draft_pb2_grpc as draft_grpc
 from numaproof.harness.vocabulary import LONGEST_SOCKET_PATH
 from numaproof.plugins_mock.answers import Respond, plain_response
 from numaproof.plugins_mock.devices import Inventory, MockDevice
 from numaproof.plugins_mock.errors import PluginError
 from numaproof.plugins_mock.faults import Fault, FaultPlan
 from numaproof.plugins_mock.service import (
+    PLURAL_PATHS,
     Call,
     DevicePluginService,
     PluginState,
+    PluralPath,
     Preferred,
     PreferredAllocationsService,
     WatchedService,
@@ -50,7 +52,8 @@ class MockPlugin:
         faults: Mapping[str, Sequence[Fault]] | None = None,
         respond: Respond | None = None,
         preferred: Preferred | None = None,
-        plural: bool = False,
+        plural: bool = False,  # serve the draft GetPreferredAllocations too
+        plural_paths: Collection[PluralPath] = PLURAL_PATHS,
         pre_start: bool = False,
         poll_seconds: float = 0.05,
         on_call: Callable[[Call], None] | None = None,
@@ -73,7 +76,7 @@ class MockPlugin:
             self._plan,
             respond or plain_response(resource),
             preferred,
-            plural,
+            tuple(plural_paths) if plural else (),
             pre_start,
             self._record,
             self._refused,
@@ -247,10 +250,11 @@ class _Serving:
         self._state = state
         self._server = grpc.server(ThreadPoolExecutor(_WORKERS), options=[("grpc.max_receive_message_length", -1)])
         api_grpc.add_DevicePluginServicer_to_server(DevicePluginService(state, self._stopping), self._server)
-        if state.plural:
-            draft_grpc.add_PreferredAllocationsServicer_to_server(
-                PreferredAllocationsService(state, self._stopping), self._server
-            )
+        draft = PreferredAllocationsService(state, self._stopping)
+        if "proposal" in state.plural:
+            draft_grpc.add_DevicePluginServicer_to_server(draft, self._server)
+        if "numaproof" in state.plural:
+            draft_grpc.add_PreferredAllocationsServicer_to_server(draft, self._server)
         if watched:
             service = WatchedService(state, self._stopping, resource, str(socket))
             registration_grpc.add_RegistrationServicer_to_server(service, self._server)

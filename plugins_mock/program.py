@@ -26,7 +26,7 @@ from numaproof.plugins_mock.faults import FAULTS, Fault, parse_fault
 from numaproof.plugins_mock.kinds import KINDS
 from numaproof.plugins_mock.links import Links
 from numaproof.plugins_mock.plugin import MockPlugin
-from numaproof.plugins_mock.service import Call
+from numaproof.plugins_mock.service import PLURAL_PATHS, Call
 
 _SIGNALS = {signal.SIGTERM, signal.SIGINT}
 _POLL_SECONDS = 0.1
@@ -54,6 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--numa", default="", metavar="NODE,...", help="with --count: spread over these NUMA nodes")
     parser.add_argument("--preferred", choices=PREFERENCES, help="which sets it prefers (default: links for a gpu)")
     parser.add_argument("--plural", action="store_true", help="serve the draft GetPreferredAllocations too")
+    parser.add_argument(
+        "--plural-path",
+        choices=PLURAL_PATHS,
+        help="serve the draft there only: on the proposal's path (/v1beta1.DevicePlugin/GetPreferredAllocations) or in"
+        " numaproof's own service (default: both)",
+    )
     parser.add_argument("--pre-start", action="store_true", help="ask for PreStartContainer")
     parser.add_argument(
         "--fault", action="append", default=[], metavar="CALL=KIND[:VALUE][*TIMES]", help="see --list-faults"
@@ -103,7 +109,8 @@ def _run(args: argparse.Namespace) -> int:
                 faults=faults,
                 respond=kind.respond(resource),
                 preferred=preference(chosen, links, devices),
-                plural=args.plural,
+                plural=args.plural or args.plural_path is not None,
+                plural_paths=(args.plural_path,) if args.plural_path else PLURAL_PATHS,
                 pre_start=args.pre_start,
                 on_call=recorder,
                 log=lambda line: print(line, flush=True),
@@ -158,7 +165,7 @@ def _at_start(args: argparse.Namespace, faults: dict[str, list[Fault]]) -> int:
         if fault.kind == "give-up" and no_kubelet:
             signal.sigwait(_SIGNALS)
             return 1
-        if fault.kind == "stale" and any(place.name != "kubelet.sock" for place in args.dir.glob("*.sock")):
+        if fault.kind == "stale" and any(path.name != "kubelet.sock" for path in args.dir.glob("*.sock")):
             return 1
     return 0
 
@@ -184,11 +191,11 @@ def _apply_health(plugin: MockPlugin, health_file: Path) -> None:
 class _Recorder:
     """Appends each call to a file, whole lines at a time."""
 
-    def __init__(self, place: Path, stack: contextlib.ExitStack) -> None:
+    def __init__(self, path: Path, stack: contextlib.ExitStack) -> None:
         try:
-            self._file = stack.enter_context(place.open("a", buffering=1))
+            self._file = stack.enter_context(path.open("a", buffering=1))
         except OSError as error:
-            raise PluginError(f"--record {place}: {error.strerror}; give a file that can be written") from error
+            raise PluginError(f"--record {path}: {error.strerror}; give a file that can be written") from error
 
     def __call__(self, call: Call) -> None:
         line = {"time": time.time(), "call": call.name, "request": MessageToDict(call.request)}

@@ -4,34 +4,26 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Literal, NoReturn, get_args
 
 import grpc
 from google.protobuf.message import Message
 
-from numaproof.harness.api import (
-    deviceplugin_v1beta1_pb2 as api,
-)
-from numaproof.harness.api import (
-    deviceplugin_v1beta1_pb2_grpc as api_grpc,
-)
-from numaproof.harness.api import (
-    numaproof_v1_pb2 as draft,
-)
-from numaproof.harness.api import (
-    numaproof_v1_pb2_grpc as draft_grpc,
-)
-from numaproof.harness.api import (
-    pluginregistration_v1_pb2 as registration,
-)
-from numaproof.harness.api import (
-    pluginregistration_v1_pb2_grpc as registration_grpc,
-)
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
+from numaproof.harness.api import pluginregistration_v1_pb2 as registration
+from numaproof.harness.api import pluginregistration_v1_pb2_grpc as registration_grpc
+from numaproof.harness.api import preferredallocations_draft_pb2 as draft
+from numaproof.harness.api import preferredallocations_draft_pb2_grpc as draft_grpc
 from numaproof.plugins_mock.answers import Respond, allocation, listed, spoil_list, spoil_preferred
 from numaproof.plugins_mock.devices import Inventory, MockDevice
 from numaproof.plugins_mock.faults import Fault, FaultPlan
+
+# Where the plural draft is served: on the path of the Topology Manager proposal's diff, or in numaproof's own service.
+PluralPath = Literal["proposal", "numaproof"]
+PLURAL_PATHS: tuple[PluralPath, ...] = get_args(PluralPath)
 
 # (available, must include, size) -> the sets that the plugin likes best; none when the request cannot be met.
 Preferred = Callable[[Sequence[str], Sequence[str], int], list[list[str]]]
@@ -54,7 +46,7 @@ class PluginState:
     plan: FaultPlan
     respond: Respond
     preferred: Preferred | None  # None: the plugin has no preference
-    plural: bool
+    plural: Collection[PluralPath]  # where the draft is served; nowhere: not at all
     pre_start: bool
     on_call: Callable[[Call], None]
     on_refusal: Callable[[bool], None]  # told whether the plugin shall offer itself again
@@ -191,14 +183,14 @@ class DevicePluginService(_Common, api_grpc.DevicePluginServicer):
         return api.PreStartContainerResponse()
 
 
-class PreferredAllocationsService(_Common, draft_grpc.PreferredAllocationsServicer):
-    """The draft plural call of the design documents."""
+class PreferredAllocationsService(_Common, draft_grpc.PreferredAllocationsServicer, draft_grpc.DevicePluginServicer):
+    """The draft plural call of the design documents, for either path."""
 
     def GetPreferredAllocationsOptions(  # noqa: N802
         self, request: draft.PreferredAllocationsOptionsRequest, context: grpc.ServicerContext
     ) -> draft.PreferredAllocationsOptions:
-        """The draft is to be used."""
-        return draft.PreferredAllocationsOptions(get_preferred_allocations_available=True)
+        """The draft is to be used, if the plugin prefers anything."""
+        return draft.PreferredAllocationsOptions(get_preferred_allocations_available=self._state.preferred is not None)
 
     def GetPreferredAllocations(  # noqa: N802
         self, request: draft.PreferredAllocationsRequest, context: grpc.ServicerContext

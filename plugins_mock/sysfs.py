@@ -22,32 +22,32 @@ class PciFunction:
 
 def pci_functions(root: Path) -> tuple[PciFunction, ...]:
     """All PCI functions below `root`/sys, ascending by address."""
-    place = root / "sys/bus/pci/devices"
-    if not place.is_dir():
+    path = root / "sys/bus/pci/devices"
+    if not path.is_dir():
         raise PluginError(
-            f"{place}: no such directory; give the root of a tree that holds sys/ (numaproof machine write makes one)"
+            f"{path}: no such directory; give the root of a tree that holds sys/ (numaproof machine write makes one)"
         )
-    return tuple(_function(place / entry.name) for entry in sorted(place.iterdir(), key=lambda entry: entry.name))
+    return tuple(_function(path / entry.name) for entry in sorted(path.iterdir(), key=lambda entry: entry.name))
 
 
-def _function(place: Path) -> PciFunction:
-    node = _word(place / "numa_node", "-1")
-    net = place / "net"
-    group = place / "iommu_group"
+def _function(path: Path) -> PciFunction:
+    node = _word(path / "numa_node", "-1")
+    net = path / "net"
+    group = path / "iommu_group"
     return PciFunction(
-        address=place.name,
-        vendor=_word(place / "vendor", "0x0000"),
-        device=_word(place / "device", "0x0000"),
-        class_code=_word(place / "class", "0x000000"),
+        address=path.name,
+        vendor=_word(path / "vendor", "0x0000"),
+        device=_word(path / "device", "0x0000"),
+        class_code=_word(path / "class", "0x000000"),
         numa=(int(node),) if node.isdigit() else (),
-        is_vf=(place / "physfn").exists(),
+        is_vf=(path / "physfn").exists(),
         interfaces=tuple(sorted(entry.name for entry in net.iterdir())) if net.is_dir() else (),
         iommu_group=group.resolve().name if group.exists() else None,
     )
 
 
-def _word(place: Path, default: str) -> str:
+def _word(path: Path, default: str) -> str:
     try:
-        return place.read_text().strip() or default
+        return path.read_text().strip() or default
     except OSError:
         return default

@@ -13,11 +13,13 @@ API = Path("numaproof/harness/api")
 STUBS = ("_pb2.py", "_pb2.pyi", "_pb2_grpc.py", "_pb2_grpc.pyi")
 # Our messages live in proto packages of our own, so that they load beside stubs that somebody else generated from the
 # public .proto files. On the wire only the paths of the services and the numbers of the fields count: the paths are the
-# kubelet's. Proto package -> the package in the path.
-WIRE_PACKAGES = {
-    "numaproof.deviceplugin.v1beta1": "v1beta1",
-    "numaproof.podresources.v1": "v1",
-    "numaproof.pluginregistration.v1": "pluginregistration",
+# kubelet's. Service here -> service in the path.
+WIRE_SERVICES = {
+    "numaproof.deviceplugin.v1beta1.Registration": "v1beta1.Registration",
+    "numaproof.deviceplugin.v1beta1.DevicePlugin": "v1beta1.DevicePlugin",
+    "numaproof.podresources.v1.PodResourcesLister": "v1.PodResourcesLister",
+    "numaproof.pluginregistration.v1.Registration": "pluginregistration.Registration",
+    "numaproof.v1.DevicePlugin": "v1beta1.DevicePlugin",
 }
 
 
@@ -40,8 +42,8 @@ def stubs(root: Path) -> dict[str, str]:
 def as_on_the_wire(name: str, text: str) -> str:
     """A generated stub with the kubelet's service paths in the place of those that our proto packages would give."""
     if name.endswith("_grpc.py"):
-        for package, wire in WIRE_PACKAGES.items():
-            text = text.replace(f"'/{package}.", f"'/{wire}.").replace(f"'{package}.", f"'{wire}.")
+        for service, wire in WIRE_SERVICES.items():
+            text = text.replace(f"'/{service}/", f"'/{wire}/").replace(f"'{service}'", f"'{wire}'")
     return text
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY))
 
-from numaproof.harness.conformance.catalogue import CATALOGUE, Check  # noqa: E402
+from numaproof.harness.conformance.catalogue import CATALOGUE  # noqa: E402
+from numaproof.harness.conformance.checks.check import Check  # noqa: E402
 
 PAGE = REPOSITORY / "docs/conformance.md"
 BEGIN = "<!-- generated from the catalogue by tools/generate_conformance_docs.py: everything below -->\n"

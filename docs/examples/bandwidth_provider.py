@@ -12,6 +12,8 @@ RESOURCE = "example.com/bandwidth"
 class BandwidthManager:
     """Gives containers bandwidth of single NUMA nodes."""
 
+    name = "bandwidth"
+
     def __init__(self, free: dict[int, int]) -> None:
         self.free = free
         self.given: dict[tuple[str, str], tuple[int, int]] = {}  # pod uid and container -> node, amount
@@ -33,6 +35,17 @@ class BandwidthManager:
         self.free[node] -= amount
         self.given[pod.uid, container.name] = node, amount
 
+    def remove(self, uid: str) -> None:
+        for key in [key for key in self.given if key[0] == uid]:
+            node, amount = self.given.pop(key)
+            self.free[node] += amount
+
+    def checkpoint(self) -> tuple[dict[int, int], dict[tuple[str, str], tuple[int, int]]]:
+        return self.free.copy(), self.given.copy()
+
+    def rollback(self, checkpoint: tuple[dict[int, int], dict[tuple[str, str], tuple[int, int]]]) -> None:
+        self.free, self.given = checkpoint
+
     def _hints(self, amount: int) -> Hints:
         if not amount:
             return {}  # no opinion
@@ -48,14 +61,12 @@ def main() -> None:
     # A machine of two nodes, four CPUs each; node 0 keeps CPU 0 for the system.
     rows = [(cpu, cpu, cpu // 4, cpu // 4, cpu // 4) for cpu in range(8)]
     config = ManagerConfig(topology_policy="restricted", cpu_policy="static", reserved_cpus=frozenset({0}))
-    managers = Managers(NodeDescription(rows, (), (0, 1)), config)
-    managers.topology.add_hint_provider(BandwidthManager({0: 100, 1: 40}))
+    managers = Managers(NodeDescription(rows, (), (0, 1)), config, providers=[BandwidthManager({0: 100, 1: 40})])
     for name, cpus, bandwidth in (("small", 2, 30), ("wide", 4, 60), ("fast", 1, 60)):
         limits = {"cpu": str(cpus), "memory": "1Gi", RESOURCE: str(bandwidth)}
         spec = {"containers": [{"name": "main", "resources": {"limits": limits}}]}
-        verdict = managers.admit(pod_from({"metadata": {"name": name, "uid": name}, "spec": spec}))
-        cpus_given = managers.assignment(name, "main").cpus
-        print(name, f"on CPUs {sorted(cpus_given or ())}" if verdict.admitted else verdict.reason)
+        trace = managers.admit(pod_from({"metadata": {"name": name, "uid": name}, "spec": spec}))
+        print(name, f"on CPUs {sorted(trace.given['main'].cpus)}" if trace.verdict.admitted else trace.verdict.reason)
 
 
 if __name__ == "__main__":

@@ -30,138 +30,8 @@ if _version_not_supported:
     )
 
 
-class PreferredAllocationsStub(object):
-    """---- The plural draft ----------------------------------------------------------------------------------------------
-
-    Served by a plugin on the same socket as v1beta1.DevicePlugin. A plugin without it answers UNIMPLEMENTED, as every
-    gRPC server does for a service that it does not know, and is then asked for single preferred allocations only.
-    """
-
-    def __init__(self, channel):
-        """Constructor.
-
-        Args:
-            channel: A grpc.Channel.
-        """
-        self.GetPreferredAllocationsOptions = channel.unary_unary(
-                '/numaproof.v1.PreferredAllocations/GetPreferredAllocationsOptions',
-                request_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsOptionsRequest.SerializeToString,
-                response_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsOptions.FromString,
-                _registered_method=True)
-        self.GetPreferredAllocations = channel.unary_unary(
-                '/numaproof.v1.PreferredAllocations/GetPreferredAllocations',
-                request_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsRequest.SerializeToString,
-                response_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsResponse.FromString,
-                _registered_method=True)
-
-
-class PreferredAllocationsServicer(object):
-    """---- The plural draft ----------------------------------------------------------------------------------------------
-
-    Served by a plugin on the same socket as v1beta1.DevicePlugin. A plugin without it answers UNIMPLEMENTED, as every
-    gRPC server does for a service that it does not know, and is then asked for single preferred allocations only.
-    """
-
-    def GetPreferredAllocationsOptions(self, request, context):
-        """Whether the draft is to be used; asked once, while the plugin registers.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def GetPreferredAllocations(self, request, context):
-        """All sets of devices that the plugin would be equally glad to see allocated together, at pod admission.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-
-def add_PreferredAllocationsServicer_to_server(servicer, server):
-    rpc_method_handlers = {
-            'GetPreferredAllocationsOptions': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetPreferredAllocationsOptions,
-                    request_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsOptionsRequest.FromString,
-                    response_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsOptions.SerializeToString,
-            ),
-            'GetPreferredAllocations': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetPreferredAllocations,
-                    request_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsRequest.FromString,
-                    response_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsResponse.SerializeToString,
-            ),
-    }
-    generic_handler = grpc.method_handlers_generic_handler(
-            'numaproof.v1.PreferredAllocations', rpc_method_handlers)
-    server.add_generic_rpc_handlers((generic_handler,))
-
-
- # This class is part of an EXPERIMENTAL API.
-class PreferredAllocations(object):
-    """---- The plural draft ----------------------------------------------------------------------------------------------
-
-    Served by a plugin on the same socket as v1beta1.DevicePlugin. A plugin without it answers UNIMPLEMENTED, as every
-    gRPC server does for a service that it does not know, and is then asked for single preferred allocations only.
-    """
-
-    @staticmethod
-    def GetPreferredAllocationsOptions(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/numaproof.v1.PreferredAllocations/GetPreferredAllocationsOptions',
-            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsOptionsRequest.SerializeToString,
-            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsOptions.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def GetPreferredAllocations(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/numaproof.v1.PreferredAllocations/GetPreferredAllocations',
-            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsRequest.SerializeToString,
-            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.PreferredAllocationsResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-
 class ControlStub(object):
-    """---- The control service of the reference node ---------------------------------------------------------------------
-
-    """
+    """Missing associated documentation comment in .proto file."""
 
     def __init__(self, channel):
         """Constructor.
@@ -202,9 +72,7 @@ class ControlStub(object):
 
 
 class ControlServicer(object):
-    """---- The control service of the reference node ---------------------------------------------------------------------
-
-    """
+    """Missing associated documentation comment in .proto file."""
 
     def Admit(self, request, context):
         """Decide about a pod, and keep what it was given until it is removed.
@@ -289,9 +157,7 @@ def add_ControlServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class Control(object):
-    """---- The control service of the reference node ---------------------------------------------------------------------
-
-    """
+    """Missing associated documentation comment in .proto file."""
 
     @staticmethod
     def Admit(request,

@@ -12,15 +12,13 @@ from pathlib import Path
 from rich.console import Console
 
 from numaproof import fake_sysfs
-from numaproof.harness.conformance.catalogue import Check
 from numaproof.harness.conformance.check_file import OPTIONS_FILE, add_file_options
+from numaproof.harness.conformance.checks.check import Check, RequirementLevel
+from numaproof.harness.conformance.finding import CheckVerdict
 from numaproof.harness.conformance.machine_facts import facts_of
-from numaproof.harness.conformance.report_files import as_yaml, junit
-from numaproof.harness.conformance.report_html import html
-from numaproof.harness.conformance.report_terminal import show
+from numaproof.harness.conformance.result import Report
 from numaproof.harness.conformance.run import (
     NotStartedError,
-    Report,
     Settings,
     check_command,
     check_directory,
@@ -30,8 +28,11 @@ from numaproof.harness.conformance.selection import parse_features, read_known_f
 from numaproof.harness.conformance.stage import Flips, Pace
 from numaproof.harness.conformance.subject import CommandSubject
 from numaproof.harness.conformance.surroundings import parse_bind, parse_device_node, parse_environment, runtime_for
-from numaproof.harness.conformance.verdicts import ERROR, FAIL, PASS, WARN
 from numaproof.harness.errors import UserError
+from numaproof.harness.report.conformance_html import html
+from numaproof.harness.report.conformance_junit import junit
+from numaproof.harness.report.conformance_terminal import show
+from numaproof.harness.report.conformance_yaml import as_yaml
 from numaproof.harness.runtimes.scratch import remove_stale, run_directory
 from numaproof.harness.vocabulary import RUNTIMES
 
@@ -56,7 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--healthy", metavar="CMD", help="a shell command that makes it healthy again")
     where.add_argument("--remove-file", metavar="PATH", help="removing this file makes a device unhealthy")
     what = parser.add_argument_group("the checks")
-    what.add_argument("--level", choices=("must", "should", "may"), help="check up to this level (may: all)")
+    levels = [level.value for level in RequirementLevel]
+    what.add_argument("--level", choices=levels, help="check up to this level (may: all)")
     what.add_argument("--strict", action="store_true", default=None, help="a violated SHOULD fails the run")
     what.add_argument("--only", action="append", metavar="ID", help="check this id or glob (dp/list/*) only")
     what.add_argument("--exclude", action="append", metavar="ID", help="do not check this id or glob")
@@ -66,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--timeout", type=float, metavar="SECONDS", help="for what the plugin has to do (30)")
     what.add_argument("--start-timeout", type=float, metavar="SECONDS", help="from start to registration (60)")
     what.add_argument("--one-by-one", action="store_true", default=None, help="never run two instances of it at once")
-    what.add_argument("--seed", type=int, help="for the random requests (default: any, and told)")
+    what.add_argument("--seed", type=int, help="for the random requests (default: any; the report says which)")
     what.add_argument("--repeat", type=int, metavar="N", help="run so often; each run must be good")
     out = parser.add_argument_group("reports")
     out.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit's XML")
@@ -86,13 +88,13 @@ def run(args: argparse.Namespace) -> int:
     known = read_known_failures(args.known_failures) if args.known_failures else frozenset()
     if args.repeat is not None and args.repeat < 1:
         raise UserError(f"--repeat {args.repeat}: give at least 1")
-    for place in (args.junit, args.yaml, args.html):
-        if place is not None and not place.absolute().parent.is_dir():
-            raise UserError(f"{place}: its directory does not exist; make it first")
+    for path in (args.junit, args.yaml, args.html):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise UserError(f"{path}: its directory does not exist; make it first")
     console = Console(width=None if sys.stdout.isatty() else 160)
     code = CONFORMANT
     with ExitStack() as ending:
-        start = _prepared(args, checks, ending)
+        start = _prepare(args, checks, ending)
         for number in range(args.repeat or 1):
             try:
                 report = start(number)
@@ -113,7 +115,7 @@ def _say(line: str) -> None:
     sys.stderr.flush()
 
 
-def _prepared(args: argparse.Namespace, checks: tuple[Check, ...], ending: ExitStack) -> Callable[[int], Report]:
+def _prepare(args: argparse.Namespace, checks: tuple[Check, ...], ending: ExitStack) -> Callable[[int], Report]:
     """What makes the run of a number, with everything that the runs share; each has a seed of its own."""
     given = [name for name in ("subject", "image", "dir", "socket") if getattr(args, name)]
     if given not in (["subject"], ["image"], ["subject", "image"], ["dir"], ["socket"]):
@@ -136,17 +138,17 @@ def _prepared(args: argparse.Namespace, checks: tuple[Check, ...], ending: ExitS
         progress=lambda line: _say(f"{line}\n"),
     )
 
-    def seeded(number: int) -> Settings:
+    def with_seed(number: int) -> Settings:
         return replace(settings, seed=settings.seed + number)
 
     if args.dir:
         if not args.dir.is_dir():
             raise UserError(f"--dir {args.dir}: no such directory; give the one in which the plugin registers")
-        return lambda number: check_directory(args.dir, seeded(number))
+        return lambda number: check_directory(args.dir, with_seed(number))
     if args.socket:
         if not args.socket.is_socket():
             raise UserError(f"--socket {args.socket}: no socket is there; is the plugin running?")
-        return lambda number: check_socket(args.socket, seeded(number))
+        return lambda number: check_socket(args.socket, with_seed(number))
     remove_stale()
     runtime, own_command = runtime_for(args.runtime or "auto", args.image, ending)
     subject = CommandSubject(
@@ -158,7 +160,7 @@ def _prepared(args: argparse.Namespace, checks: tuple[Check, ...], ending: ExitS
         devices=tuple(parse_device_node(text) for text in args.device or ()),
         own_network=not args.host_network,
     )
-    return lambda number: check_command(subject, seeded(number))
+    return lambda number: check_command(subject, with_seed(number))
 
 
 def _pace(args: argparse.Namespace) -> Pace:
@@ -180,22 +182,26 @@ def _flips(args: argparse.Namespace) -> Flips | None:
 
 
 def _write(args: argparse.Namespace, report: Report, known: Collection[str]) -> None:
-    for place, made in ((args.junit, junit), (args.yaml, as_yaml), (args.html, html)):
-        if place is not None:
+    for path, write in ((args.junit, junit), (args.yaml, as_yaml), (args.html, html)):
+        if path is not None:
             try:
-                place.write_text(made(report, known))
+                path.write_text(write(report, known))
             except OSError as error:
-                raise UserError(f"{place}: cannot be written: {error.strerror}") from error
+                raise UserError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def _judge(report: Report, known: Collection[str], console: Console) -> int:
     """The exit code: every failure counts that was not known, and every known one that is gone."""
     verdicts = {result.check.id: result.verdict for result in report.results}
-    healed = [check for check in sorted(known) if verdicts.get(check) == PASS]
+    healed = [check for check in sorted(known) if verdicts.get(check) == CheckVerdict.PASS]
     for check in healed:
         console.print(f"{check} is among the known failures, and does not fail any more: take it off the list")
-    failed = [check for check, verdict in verdicts.items() if verdict in {FAIL, ERROR} and check not in known]
-    if not any(verdict in {PASS, FAIL, WARN} for verdict in verdicts.values()):
+    failed = [
+        check
+        for check, verdict in verdicts.items()
+        if verdict in {CheckVerdict.FAIL, CheckVerdict.ERROR} and check not in known
+    ]
+    if not any(verdict in {CheckVerdict.PASS, CheckVerdict.FAIL, CheckVerdict.WARN} for verdict in verdicts.values()):
         console.print("not conformant: nothing was checked")
         return NOT_CONFORMANT
     if failed or healed:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from numaproof import fake_sysfs
-from numaproof.harness.decision.config import Setting, config_of, read_file
+from numaproof.harness.decision.config import Setting, config_of
 from numaproof.harness.errors import UserError
+from numaproof.harness.node.config_file import read_settings
 from numaproof.harness.node.node import Node
 from numaproof.harness.vocabulary import SEMANTICS
 
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     for name in ("grace", "deadline"):
         if getattr(args, name) <= 0:
             raise UserError(f"--{name} {getattr(args, name):g}: give a number of seconds above 0")
-    settings = read_file(args.config) if args.config else {}
+    settings = read_settings(args.config) if args.config else {}
     flags = _flags(args)
     if "featureGates" in flags and isinstance(getattr(settings.get("featureGates"), "value", None), dict):
         flags["featureGates"].value.update(settings["featureGates"].value | flags["featureGates"].value)

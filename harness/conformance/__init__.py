@@ -1,10 +1,11 @@
 """The conformance suite for device plugins, as a library: `check(command).failures()`, and its parts."""
 
-from numaproof.harness.conformance.catalogue import CATALOGUE, Check, Level
-from numaproof.harness.conformance.outcome import Facts
+from numaproof.harness.conformance.catalogue import CATALOGUE
+from numaproof.harness.conformance.checks.check import Check, RequirementLevel
+from numaproof.harness.conformance.finding import Facts
+from numaproof.harness.conformance.result import CheckResult, Report
 from numaproof.harness.conformance.run import (
     NotStartedError,
-    Report,
     Settings,
     check,
     check_command,
@@ -13,19 +14,18 @@ from numaproof.harness.conformance.run import (
 )
 from numaproof.harness.conformance.stage import Flips, Pace
 from numaproof.harness.conformance.subject import CommandSubject
-from numaproof.harness.conformance.verdicts import Result
 
 __all__ = [
     "CATALOGUE",
     "Check",
+    "CheckResult",
     "CommandSubject",
     "Facts",
     "Flips",
-    "Level",
     "NotStartedError",
     "Pace",
     "Report",
-    "Result",
+    "RequirementLevel",
     "Settings",
     "check",
     "check_command",

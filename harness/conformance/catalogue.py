@@ -1,68 +1,11 @@
-"""The catalogue of checks: what the kubelet requires of a device plugin, as data. Ids are stable for ever."""
+"""The catalogue: every check, area by area, in the order in which reports have them."""
 
-from dataclasses import dataclass
-from enum import StrEnum
-from pathlib import Path
-from typing import Any
+from numaproof.harness.conformance.checks import allocate, listing, options, preferred, prestart, register, watcher
+from numaproof.harness.conformance.checks.check import Check
 
-import yaml
+_AREAS = (register, options, listing, allocate, preferred, prestart, watcher)
 
-
-class Level(StrEnum):
-    """How much a requirement weighs."""
-
-    MUST = "must"  # a violation fails the run
-    SHOULD = "should"  # a violation warns; it fails the run when the user is strict
-    MAY = "may"  # a violation is told
-
-
-class Session(StrEnum):
-    """A part of the run, with a subject and a kubelet of its own."""
-
-    CALLS = "calls"  # every call, valid and invalid; the cancelled stream last
-    RESTART = "restart"  # the kubelet restarts; health changes; registrations overlap
-    EARLY = "early"  # the subject starts before the kubelet; it ends by SIGTERM
-    REFUSED = "refused"  # the first registration is refused; the subject is killed and starts over its own socket
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One requirement."""
-
-    id: str
-    level: Level
-    title: str
-    requirement: str
-    why: str
-    remedy: str
-    sessions: tuple[Session, ...]  # where it is observed
-    about: tuple[str, ...]  # the calls and happenings that it is judged by
-    feature: str = ""  # what a plugin must offer to be judged; empty: every plugin
-    since: str = "v1.10"  # the kubelet from which on it holds
-
-    @property
-    def area(self) -> str:
-        """The middle part of the id."""
-        return self.id.split("/")[1]
-
-
-def _read(place: Path) -> tuple[Check, ...]:
-    areas: dict[str, list[dict[str, Any]]] = yaml.safe_load(place.read_text())
-    return tuple(
-        Check(
-            **{
-                **row,
-                "id": f"dp/{area}/{number}",
-                "level": Level(row["level"]),
-                "sessions": tuple(Session(word) for word in row["sessions"]),
-                "about": tuple(row["about"]),
-            }
-        )
-        for area, rows in areas.items()
-        for number, row in enumerate(rows, 1)
-    )
-
-
-CATALOGUE: tuple[Check, ...] = _read(Path(__file__).with_name("catalogue.yaml"))
+CATALOGUE: tuple[Check, ...] = tuple(
+    check for area in _AREAS for check in vars(area).values() if isinstance(check, Check)
+)
 BY_ID = {check.id: check for check in CATALOGUE}
-FEATURES = ("preferred", "prestart", "watcher", "health")

@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
 from numaproof.harness.conformance.exchange import Called, Ended, Listed, Opened, Recorder
+from numaproof.harness.conformance.happenings import Method, Probe, Session
 
 _OPTIONS = [
     ("grpc.use_local_subchannel_pool", 1),  # a restarted plugin is not met with the back-off of its predecessor
@@ -32,11 +33,11 @@ def channel_to(socket: str) -> Iterator[grpc.Channel]:
 
 def recorded_call(
     recorder: Recorder,
-    session: str,
+    session: Session,
     resource: str,
-    probe: str,
+    probe: Probe,
     method: Callable[..., Message],
-    name: str,
+    name: Method,
     request: Message,
     seconds: float,
 ) -> Message | None:
@@ -60,7 +61,9 @@ def recorded_call(
 class Stream:
     """A ListAndWatch stream, followed until its end."""
 
-    def __init__(self, recorder: Recorder, session: str, resource: str, stub: api_grpc.DevicePluginStub, probe: str):
+    def __init__(
+        self, recorder: Recorder, session: Session, resource: str, stub: api_grpc.DevicePluginStub, probe: Probe
+    ):
         self.number = next(_numbers)
         self._recorder = recorder
         self._session = session
@@ -82,7 +85,7 @@ class Stream:
             return list(self._lists)
 
     def missing(self) -> frozenset[str]:
-        """The ids of devices that this stream has called healthy, and calls so no more."""
+        """The ids of devices that this stream has called healthy, and no longer does."""
         with self._lock:
             return self._missing
 
@@ -124,7 +127,7 @@ class Stream:
 class Connection:
     """A channel to a registered plugin."""
 
-    def __init__(self, recorder: Recorder, session: str, resource: str, socket: str, seconds: float) -> None:
+    def __init__(self, recorder: Recorder, session: Session, resource: str, socket: str, seconds: float) -> None:
         self._recorder = recorder
         self._session = session
         self._seconds = seconds
@@ -132,7 +135,7 @@ class Connection:
         self._channel = grpc.insecure_channel(f"unix:{socket}", options=_OPTIONS)
         self._stub = api_grpc.DevicePluginStub(self._channel)
         self.stream: Stream | None = None
-        self._hanging: set[str] = set()  # calls that were not answered in time
+        self._hanging: set[Method] = set()  # calls that were not answered in time
 
     def dial(self, seconds: float) -> str:
         """Why the plugin's socket does not answer within so many seconds; empty: it does."""
@@ -144,7 +147,7 @@ class Connection:
             return f"nobody answered at its socket within {seconds:g} s"
         return ""
 
-    def call(self, name: str, request: Message, probe: str, seconds: float | None = None) -> Message | None:
+    def call(self, name: Method, request: Message, probe: Probe, seconds: float | None = None) -> Message | None:
         """Make a call of the DevicePlugin service; None when it failed."""
         method = getattr(self._stub, name)
         limit = self._seconds if seconds is None else seconds
@@ -156,7 +159,7 @@ class Connection:
             self._hanging.add(name)
         return answer
 
-    def watch(self, probe: str) -> Stream:
+    def watch(self, probe: Probe) -> Stream:
         """Open a ListAndWatch stream; it becomes the current one."""
         self.stream = Stream(self._recorder, self._session, self.resource, self._stub, probe)
         return self.stream

@@ -8,19 +8,20 @@ from typing import TypeAlias, TypeVar
 from google.protobuf.message import Message
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.conformance.happenings import Happening, Method, Probe, Session
 
 
 @dataclass(frozen=True, slots=True)
 class Registered:
     """A registration that arrived, by Register or by a socket in plugins_registry."""
 
-    session: str
+    session: Session
     time: float
     resource: str
     version: str
     endpoint: str
     options: api.DevicePluginOptions | None  # None: that way of registering does not tell any
-    via: str  # "Register" or "GetInfo"
+    via: Method  # REGISTER or GET_INFO
     accepted: bool
     dial_error: str = ""  # empty: the plugin's socket answered when the kubelet dialled back
     overlaps: bool = False  # an older stream of the same resource was still open
@@ -30,11 +31,11 @@ class Registered:
 class Called:
     """A call that the suite made, with its answer."""
 
-    session: str
+    session: Session
     time: float
     resource: str
-    name: str
-    probe: str  # why it was made
+    name: Method
+    probe: Probe
     request: Message
     response: Message | None  # None: it failed
     code: str  # "OK" or a gRPC status
@@ -46,7 +47,7 @@ class Called:
 class Listed:
     """A message of a ListAndWatch stream."""
 
-    session: str
+    session: Session
     time: float
     resource: str
     stream: int
@@ -58,18 +59,18 @@ class Listed:
 class Opened:
     """A ListAndWatch stream that the suite opened."""
 
-    session: str
+    session: Session
     time: float
     resource: str
     stream: int
-    probe: str  # "registered", or "second" for one after a cancelled stream
+    probe: Probe  # REGISTERED, or SECOND for one after a cancelled stream
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
     """The end of a stream."""
 
-    session: str
+    session: Session
     time: float
     resource: str
     stream: int
@@ -82,9 +83,9 @@ class Ended:
 class Happened:
     """Anything else: what the suite did, and what became of the subject."""
 
-    session: str
+    session: Session
     time: float
-    what: str  # the checks know these words
+    what: Happening
     details: str = ""
     value: int = 0
 
@@ -99,19 +100,23 @@ class Exchange:
 
     events: tuple[Event, ...] = ()
 
-    def of(self, kind: type[E], session: str | None = None) -> tuple[E, ...]:
+    def of(self, kind: type[E], session: Session | None = None) -> tuple[E, ...]:
         """The events of a kind, of one session or of all."""
         return tuple(e for e in self.events if isinstance(e, kind) and session in (None, e.session))
 
-    def calls(self, name: str, *probes: str) -> tuple[Called, ...]:
+    def calls(self, name: Method, *probes: Probe) -> tuple[Called, ...]:
         """The calls of a name, made for one of these reasons or for any."""
         return tuple(call for call in self.of(Called) if call.name == name and (not probes or call.probe in probes))
 
-    def happened(self, what: str, session: str | None = None) -> Happened | None:
-        """The first happening of that name, if any."""
-        return next((event for event in self.of(Happened, session) if event.what == what), None)
+    def happenings(self, what: Happening, session: Session | None = None, since: float = 0.0) -> tuple[Happened, ...]:
+        """The happenings of a kind, from a time on."""
+        return tuple(event for event in self.of(Happened, session) if event.what is what and event.time >= since)
 
-    def resources(self, session: str | None = None) -> tuple[str, ...]:
+    def happened(self, what: Happening, session: Session | None = None) -> Happened | None:
+        """The first happening of a kind, if any."""
+        return next(iter(self.happenings(what, session)), None)
+
+    def resources(self, session: Session | None = None) -> tuple[str, ...]:
         """The resources that were registered, in order."""
         return tuple(dict.fromkeys(event.resource for event in self.of(Registered, session)))
 

@@ -1,8 +1,6 @@
 """Plays the kubelet: takes registrations, dials plugins back, restarts, refuses, and finds plugins in its registry."""
 
-import contextlib
 import os
-import stat
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -19,13 +17,15 @@ from numaproof.harness.api import pluginregistration_v1_pb2 as watched
 from numaproof.harness.api import pluginregistration_v1_pb2_grpc as watched_grpc
 from numaproof.harness.conformance.connection import Connection, channel_to, recorded_call
 from numaproof.harness.conformance.exchange import Happened, Recorder, Registered
+from numaproof.harness.conformance.happenings import Happening, Method, Probe, Session
 from numaproof.harness.errors import UserError
+from numaproof.harness.socket_files import sockets_in, wipe_sockets
 
 DIAL_SECONDS = 10  # the kubelet's
 _DIAL_SLICE_SECONDS = 0.5
 _NO_GENERATION = -1
 _INFO_SECONDS, _NOTIFY_SECONDS = 1, 5  # the kubelet's
-_OVERLAP_SECONDS = 3  # an end that is under way when Register arrives gets so long to reach us
+_OVERLAP_SECONDS = 3  # an end that is under way when Register arrives gets this long to reach us
 _RESTART_PAUSE_SECONDS = 0.5
 _SCAN_SECONDS = 0.1
 _AGAIN_SECONDS = 1.0
@@ -38,7 +38,7 @@ class FakeKubelet:
     def __init__(
         self,
         recorder: Recorder,
-        session: str,
+        session: Session,
         directory: Path,
         registry: Path,
         *,
@@ -111,7 +111,7 @@ class FakeKubelet:
         """The session is over: streams may end, and no new one is opened."""
         with self._lock:
             self._generation += 1
-        self._tell("connections end")
+        self._tell(Happening.CONNECTIONS_END)
         self.expect_ends()
 
     def retire(self) -> None:
@@ -139,7 +139,7 @@ class FakeKubelet:
         early.rename(early.with_name("kubelet.sock"))
         if not self._watcher.is_alive():
             self._watcher.start()
-        self._tell("kubelet started")
+        self._tell(Happening.KUBELET_STARTED)
 
     def restart(self) -> None:
         """As a kubelet restarts: its connections end, a little later all sockets are wiped, and it listens at once."""
@@ -148,7 +148,7 @@ class FakeKubelet:
         self._drop_connections()
         self._stopping.wait(_RESTART_PAUSE_SECONDS)
         wipe_sockets(self._directory)
-        self._tell("kubelet restarts")
+        self._tell(Happening.KUBELET_RESTARTS)
         self.start()
         with self._lock:
             self._known.clear()
@@ -156,7 +156,7 @@ class FakeKubelet:
     def replace(self) -> None:
         """A new kubelet.sock while the old streams are open: whoever registers now overlaps, or ends them first."""
         self.expect_ends()
-        self._tell("kubelet.sock replaced")
+        self._tell(Happening.KUBELET_SOCKET_REPLACED)
         self.start()
 
     def _end_servers(self) -> None:
@@ -169,7 +169,7 @@ class FakeKubelet:
         for connection in dropped:
             connection.close()
 
-    def _tell(self, what: str, details: str = "") -> None:
+    def _tell(self, what: Happening, details: str = "") -> None:
         self._recorder.add(Happened(self._session, self._recorder.now(), what, details))
 
     def adopt_socket(self, socket: Path) -> None:
@@ -178,14 +178,14 @@ class FakeKubelet:
         if error := connection.dial(self._seconds):
             connection.close()
             raise UserError(f"{socket}: {error}; is the plugin running?")
-        connection.call("GetDevicePluginOptions", api.Empty(), "register")
+        connection.call(Method.OPTIONS, api.Empty(), Probe.REGISTER)
         self._adopt(connection, self._generation)
 
     # Registration by Register
 
     def register(self, request: api.RegisterRequest) -> str:
         """Deal with a registration; the answer is why it is refused, empty when it is not."""
-        refuse, generation = self._arrival(request.resource_name)
+        refuse, generation = self._count_arrival(request.resource_name)
         overlaps = self._wait_for_old(request.resource_name)
         if refuse:
             self._note(request, accepted=False)
@@ -204,7 +204,7 @@ class FakeKubelet:
             self._adopt(connection, generation)
         return ""
 
-    def _arrival(self, resource: str) -> tuple[bool, int]:
+    def _count_arrival(self, resource: str) -> tuple[bool, int]:
         """Count a registration; whether it is to be refused, and which kubelet it came to."""
         with self._lock:
             self._arrived += 1
@@ -215,7 +215,7 @@ class FakeKubelet:
             return refuse, _NO_GENERATION if self._retired else self._generation
 
     def _dial_back(self, connection: Connection, generation: int) -> str | None:
-        """Why the plugin does not answer, empty when it does; None, and closed, when the kubelet that asks is no more.
+        """Why the plugin does not answer, empty when it does; None, and closed, when the kubelet that asks is gone.
 
         The end of a kubelet is often the end of the subject too: what did not answer then says nothing about it.
         """
@@ -224,7 +224,7 @@ class FakeKubelet:
         while error and self._is_current(generation) and time.monotonic() < end:
             error = connection.dial(_DIAL_SLICE_SECONDS)
         if not error:
-            connection.call("GetDevicePluginOptions", api.Empty(), "register")
+            connection.call(Method.OPTIONS, api.Empty(), Probe.REGISTER)
         elif not self._is_current(generation):
             connection.close()
             return None
@@ -254,7 +254,7 @@ class FakeKubelet:
                 request.version,
                 request.endpoint,
                 request.options,
-                "Register",
+                Method.REGISTER,
                 accepted,
                 dial_error,
                 overlaps,
@@ -270,11 +270,11 @@ class FakeKubelet:
         connection.close()
 
     def _adopt(self, connection: Connection, generation: int) -> None:
-        """Follow a plugin's lists from now on, unless the kubelet that it registered with is no more."""
+        """Follow a plugin's lists from now on, unless the kubelet that it registered with is gone."""
         with self._lock:
             is_late = generation != self._generation
             if not is_late:
-                connection.watch("registered")
+                connection.watch(Probe.REGISTERED)
                 old = self._connections.get(connection.resource)
                 self._connections[connection.resource] = connection
                 self._accepted += 1
@@ -293,24 +293,24 @@ class FakeKubelet:
                     first = self._first_seen.setdefault(name, time.monotonic())
                 if not self._servers or not is_new or (name[0] == "." and time.monotonic() - first < _DOT_SECONDS):
                     continue
-                if self._found(name):
+                if self._register_found(name):
                     with self._lock:
                         self._known[name] = identity
                 else:
                     self._stopping.wait(_AGAIN_SECONDS)
 
-    def _found(self, name: str) -> bool:
+    def _register_found(self, name: str) -> bool:
         """Register the plugin behind a socket of the registry; whether that is settled."""
-        self._tell("registry socket", name)
+        self._tell(Happening.REGISTRY_SOCKET, name)
         with channel_to(f"/proc/self/fd/{self._registry_fd}/{name}") as channel:
             stub = watched_grpc.RegistrationStub(channel)
-            info = self._ask(stub.GetInfo, "GetInfo", watched.InfoRequest(), "found", _INFO_SECONDS)
+            info = self._ask(stub.GetInfo, Method.GET_INFO, watched.InfoRequest(), Probe.FOUND, _INFO_SECONDS)
             if info is None:
                 # Too slow for a kubelet; the rest is to be judged all the same.
-                info = self._ask(stub.GetInfo, "GetInfo", watched.InfoRequest(), "patient", self._seconds)
+                info = self._ask(stub.GetInfo, Method.GET_INFO, watched.InfoRequest(), Probe.PATIENT, self._seconds)
             if not isinstance(info, watched.PluginInfo):
                 return False
-            refuse, generation = self._arrival(info.name)
+            refuse, generation = self._count_arrival(info.name)
             overlaps = self._wait_for_old(info.name)
             connection = self._connection(info.name, self._directory_of(info.endpoint), info.endpoint or name)
             error = "" if refuse else self._dial_back(connection, generation)
@@ -324,16 +324,16 @@ class FakeKubelet:
                     ",".join(info.supported_versions),
                     info.endpoint or name,
                     None,
-                    "GetInfo",
+                    Method.GET_INFO,
                     not refuse,
                     error,
                     overlaps,
                 )
             )
             answer = watched.RegistrationStatus(plugin_registered=not refuse, error="refused" if refuse else "")
-            probe = "refuse" if refuse else "accept"
+            probe = Probe.REFUSE if refuse else Probe.ACCEPT
             notify = stub.NotifyRegistrationStatus
-            self._ask(notify, "NotifyRegistrationStatus", answer, probe, _NOTIFY_SECONDS)
+            self._ask(notify, Method.NOTIFY, answer, probe, _NOTIFY_SECONDS)
         if refuse or error:
             connection.close()
             return False
@@ -341,7 +341,7 @@ class FakeKubelet:
         return True
 
     def _ask(
-        self, method: Callable[..., Message], name: str, request: Message, probe: str, seconds: float
+        self, method: Callable[..., Message], name: Method, request: Message, probe: Probe, seconds: float
     ) -> Message | None:
         return recorded_call(self._recorder, self._session, "", probe, method, name, request, seconds)
 
@@ -366,23 +366,3 @@ class _Registration(api_grpc.RegistrationServicer):
 def _abort(context: grpc.ServicerContext, text: str) -> NoReturn:
     context.abort(grpc.StatusCode.UNKNOWN, text)
     raise AssertionError("abort always raises")
-
-
-def sockets_in(directory: Path) -> dict[str, tuple[int, int]]:
-    """The sockets of a directory, each with what tells it from its successor of the same name."""
-    found = {}
-    with contextlib.suppress(FileNotFoundError):
-        for entry in os.scandir(directory):
-            # One that vanishes meanwhile is one that is not there.
-            with contextlib.suppress(FileNotFoundError):
-                seen = entry.stat(follow_symlinks=False)
-                if stat.S_ISSOCK(seen.st_mode):
-                    found[entry.name] = (seen.st_ino, seen.st_mtime_ns)
-    return found
-
-
-def wipe_sockets(directory: Path) -> None:
-    """Remove every socket, as a starting kubelet does."""
-    for name in sockets_in(directory):
-        with contextlib.suppress(FileNotFoundError):
-            (directory / name).unlink()

@@ -1,7 +1,7 @@
 """What a machine says about NUMA nodes and PCI devices."""
 
 from numaproof import fake_sysfs
-from numaproof.harness.conformance.outcome import Facts
+from numaproof.harness.conformance.finding import Facts
 
 
 def facts_of(machine: str) -> Facts:

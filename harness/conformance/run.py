@@ -7,15 +7,19 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from numaproof.harness.conformance.catalogue import CATALOGUE, Check, Session
-from numaproof.harness.conformance.exchange import Exchange, Happened, Recorder, Registered
-from numaproof.harness.conformance.outcome import Facts
+from numaproof.harness.conformance.catalogue import CATALOGUE
+from numaproof.harness.conformance.checks.check import Check, Feature
+from numaproof.harness.conformance.checks.listing import stays_open
+from numaproof.harness.conformance.exchange import Exchange, Recorder, Registered
+from numaproof.harness.conformance.finding import Facts
+from numaproof.harness.conformance.happenings import Happening, Session
+from numaproof.harness.conformance.result import Report
 from numaproof.harness.conformance.sessions.calls import run_calls
 from numaproof.harness.conformance.sessions.restart import run_restart
 from numaproof.harness.conformance.sessions.start import run_early, run_refused
-from numaproof.harness.conformance.stage import Flips, Pace, Stage, make_place, stage
-from numaproof.harness.conformance.subject import CommandSubject, Place, Subject
-from numaproof.harness.conformance.verdicts import ERROR, FAIL, Conditions, Result, judge
+from numaproof.harness.conformance.stage import Flips, Pace, Stage, make_directories, open_stage
+from numaproof.harness.conformance.subject import CommandSubject, SessionDirectories, Subject
+from numaproof.harness.conformance.verdicts import Conditions, judge
 from numaproof.harness.runtimes.scratch import run_directory
 from numaproof.harness.runtimes.select import select_local_runtime
 
@@ -39,7 +43,7 @@ class Settings:
     checks: tuple[Check, ...] = CATALOGUE
     pace: Pace = field(default_factory=Pace)
     flips: Flips | None = None  # None: the subject's health cannot be changed
-    features: frozenset[str] | None = None  # None: as its options say
+    features: frozenset[Feature] | None = None  # None: as its options say
     facts: Facts = field(default_factory=Facts)
     supervise: bool = False
     strict: bool = False
@@ -48,34 +52,12 @@ class Settings:
     progress: Callable[[str], None] = lambda line: None
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a run found, and all that it is based on."""
-
-    results: tuple[Result, ...]
-    exchange: Exchange
-    seconds: float
-    seed: int
-
-    def violated(self) -> tuple[str, ...]:
-        """The ids of the checks whose requirement does not hold, whatever they weigh."""
-        return tuple(result.check.id for result in self.results if result.violated)
-
-    def failures(self) -> tuple[str, ...]:
-        """What stands against the subject, a line each; errors of the suite too. Empty: it is conformant."""
-        return tuple(
-            f"{result.check.id} {result.verdict}: {result.seen}"
-            for result in self.results
-            if result.verdict in {FAIL, ERROR}
-        )
-
-
 def check_command(subject: Subject, settings: Settings) -> Report:
     """Check a subject that the suite starts, as often as it needs to."""
     wanted = _sessions(settings.checks)
     with run_directory("check") as root:
-        places = {session: make_place(root / session) for session in wanted}
-        return _run(subject, places, settings, absent={})
+        directories = {session: make_directories(root / session) for session in wanted}
+        return _run(subject, directories, settings, absent={})
 
 
 def check(command: Sequence[str], settings: Settings | None = None) -> Report:
@@ -86,27 +68,27 @@ def check(command: Sequence[str], settings: Settings | None = None) -> Report:
 def check_directory(directory: Path, settings: Settings) -> Report:
     """Check a subject that runs already and registers in this directory."""
     wanted = [session for session in (Session.RESTART, Session.CALLS) if session in _sessions(settings.checks)]
-    absent: dict[str, str] = {Session.EARLY: _NEEDS_START, Session.REFUSED: _NEEDS_START}
+    absent: dict[Session, str] = {Session.EARLY: _NEEDS_START, Session.REFUSED: _NEEDS_START}
     with run_directory("check") as root:
         registry = root / "registry"
         registry.mkdir()
-        places: dict[Session, Place] = dict.fromkeys(wanted, Place(directory, registry))
+        directories: dict[Session, SessionDirectories] = dict.fromkeys(wanted, SessionDirectories(directory, registry))
         # One subject, one directory: the sessions come one after another, the one that may kill it last.
-        return _run(None, places, replace(settings, side_by_side=False), absent)
+        return _run(None, directories, replace(settings, side_by_side=False), absent)
 
 
 def check_socket(socket: Path, settings: Settings) -> Report:
     """Check a subject of which nothing but its socket is known."""
     reason = "the suite was given a socket: it neither starts the subject nor plays its kubelet"
-    absent: dict[str, str] = {Session.RESTART: reason, Session.EARLY: reason, Session.REFUSED: reason}
+    absent: dict[Session, str] = {Session.RESTART: reason, Session.EARLY: reason, Session.REFUSED: reason}
     with run_directory("check") as root:
-        place = make_place(root / "calls")
-        return _run(None, {Session.CALLS: place}, replace(settings, side_by_side=False), absent, socket)
+        directories = {Session.CALLS: make_directories(root / Session.CALLS)}
+        return _run(None, directories, replace(settings, side_by_side=False), absent, socket)
 
 
-def _watched(checks: Collection[Check]) -> bool:
+def _want_watching(checks: Collection[Check]) -> bool:
     """Whether somebody wants to know that the streams stay open."""
-    return any(check.id == "dp/list/8" for check in checks)
+    return stays_open in checks
 
 
 def _sessions(checks: Collection[Check]) -> tuple[Session, ...]:
@@ -116,20 +98,20 @@ def _sessions(checks: Collection[Check]) -> tuple[Session, ...]:
 
 def _run(
     subject: Subject | None,
-    places: Mapping[Session, Place],
+    directories: Mapping[Session, SessionDirectories],
     settings: Settings,
-    absent: Mapping[str, str],
+    absent: Mapping[Session, str],
     socket: Path | None = None,
 ) -> Report:
     recorder = Recorder()
-    broken: dict[str, str] = {}
+    broken: dict[Session, str] = {}
     quiet = threading.Event()
-    if Session.CALLS not in places or not settings.side_by_side:
+    if Session.CALLS not in directories or not settings.side_by_side:
         quiet.set()
     play = functools.partial(_play, recorder, subject, settings, broken, socket, quiet)
     threads = [
-        threading.Thread(target=play, args=(session, place), name=f"session {session}")
-        for session, place in places.items()
+        threading.Thread(target=play, args=(session, own), name=f"session {session}")
+        for session, own in directories.items()
     ]
     try:
         for thread in threads:
@@ -150,7 +132,7 @@ def _run(
     conditions = Conditions(
         settings.facts, absent, broken, settings.features, settings.flips is not None, settings.strict
     )
-    results = tuple(judge(check.id, exchange, conditions) for check in settings.checks)
+    results = tuple(judge(check, exchange, conditions) for check in settings.checks)
     return Report(results, exchange, recorder.now(), settings.seed)
 
 
@@ -158,42 +140,42 @@ def _play(
     recorder: Recorder,
     subject: Subject | None,
     settings: Settings,
-    broken: dict[str, str],
+    broken: dict[Session, str],
     socket: Path | None,
     quiet: threading.Event,
     session: Session,
-    place: Place,
+    directories: SessionDirectories,
 ) -> None:
     settings.progress(f"session {session}: begins")
     try:
-        with stage(
+        with open_stage(
             session,
             recorder,
             subject,
-            place,
-            pace=settings.pace if _watched(settings.checks) else replace(settings.pace, watch=0),
+            directories,
+            pace=settings.pace if _want_watching(settings.checks) else replace(settings.pace, watch=0),
             flips=settings.flips,
             features=settings.features,
             supervise=settings.supervise,
             seed=settings.seed,
             quiet=quiet,
             refusals=1 if session is Session.REFUSED else 0,
-        ) as played:
+        ) as opened:
             if socket is not None:
-                played.kubelet.adopt_socket(socket)
-            _PLAYS[session](played)
-    except Exception as error:  # whatever it is, it is the suite's own fault, and told as such
-        place_of = traceback.extract_tb(error.__traceback__)[-1]
-        broken[session] = f"{type(error).__name__}: {error} ({Path(place_of.filename).name}:{place_of.lineno})"
+                opened.kubelet.adopt_socket(socket)
+            _PLAYS[session](opened)
+    except Exception as error:  # whatever it is, it is the suite's own fault, and reported as such
+        line = traceback.extract_tb(error.__traceback__)[-1]
+        broken[session] = f"{type(error).__name__}: {error} ({Path(line.filename).name}:{line.lineno})"
     if session is Session.CALLS:
         quiet.set()
     settings.progress(f"session {session}: done")
 
 
 def _last_words(exchange: Exchange) -> str:
-    ends = [event for event in exchange.of(Happened) if event.what == "subject exited"]
+    ends = exchange.happenings(Happening.SUBJECT_EXITED)
     if ends:
         return f"it exited with the code {ends[0].value}; its last output:\n{ends[0].details or '(none)'}"
-    silent = [event for event in exchange.of(Happened) if event.what == "not registered"]
+    silent = exchange.happenings(Happening.NOT_REGISTERED)
     words = silent[0].details if silent else ""
     return f"it did not register; its last output:\n{words or '(none)'}"

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from numaproof.harness.conformance.catalogue import BY_ID, CATALOGUE, FEATURES, Check, Level
+from numaproof.harness.conformance.catalogue import BY_ID, CATALOGUE
+from numaproof.harness.conformance.checks.check import Check, Feature, RequirementLevel
 from numaproof.harness.errors import UserError
 
-_ORDER = [Level.MUST, Level.SHOULD, Level.MAY]
+_ORDER = list(RequirementLevel)  # the weightiest first
 
 
 def select(level: str, only: Sequence[str], exclude: Sequence[str]) -> tuple[Check, ...]:
@@ -16,17 +17,17 @@ def select(level: str, only: Sequence[str], exclude: Sequence[str]) -> tuple[Che
         for pattern in patterns:
             if not any(_matches(check, pattern) for check in CATALOGUE):
                 raise UserError(f"{option} {pattern}: no check has this id; numaproof check --dry-run lists them")
-    levels = _ORDER[: _ORDER.index(Level(level)) + 1]
-    chosen = tuple(
+    levels = _ORDER[: _ORDER.index(RequirementLevel(level)) + 1]
+    selected = tuple(
         check
         for check in CATALOGUE
         if check.level in levels
         and (not only or any(_matches(check, pattern) for pattern in only))
         and not any(_matches(check, pattern) for pattern in exclude)
     )
-    if not chosen:
+    if not selected:
         raise UserError("no check is left by --level, --only and --exclude; leave one of them out")
-    return chosen
+    return selected
 
 
 def _matches(check: Check, pattern: str) -> bool:
@@ -34,24 +35,24 @@ def _matches(check: Check, pattern: str) -> bool:
     return fnmatchcase(check.id, pattern) or fnmatchcase(check.id.removeprefix("dp/"), pattern)
 
 
-def read_known_failures(place: Path) -> frozenset[str]:
+def read_known_failures(path: Path) -> frozenset[str]:
     """The ids of a file, one a line; `#` begins a comment."""
     try:
-        lines = place.read_text().splitlines()
+        lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"--known-failures {place}: cannot be read: {error}") from error
+        raise UserError(f"--known-failures {path}: cannot be read: {error}") from error
     ids = [line.partition("#")[0].strip() for line in lines]
     for number, check_id in enumerate(ids, 1):
         if check_id and check_id not in BY_ID:
-            raise UserError(f"{place}: line {number}: {check_id!r} is no check; numaproof check --dry-run lists them")
+            raise UserError(f"{path}: line {number}: {check_id!r} is not a check; numaproof check --dry-run lists them")
     return frozenset(check_id for check_id in ids if check_id)
 
 
-def parse_features(text: str | None) -> frozenset[str] | None:
+def parse_features(text: str | None) -> frozenset[Feature] | None:
     """A list of features, as `preferred,prestart`; None: the subject says itself."""
     if text is None:
         return None
     words = frozenset(word.strip() for word in text.split(",") if word.strip())
-    if unknown := sorted(words - set(FEATURES)):
-        raise UserError(f"--features {text}: {unknown[0]!r} is no feature; known: {', '.join(FEATURES)}")
-    return words
+    if unknown := sorted(words - set(Feature)):
+        raise UserError(f"--features {text}: {unknown[0]!r} is not a feature; known: {', '.join(Feature)}")
+    return frozenset(Feature(word) for word in words)

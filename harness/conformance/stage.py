@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.conformance.checks.check import Feature
 from numaproof.harness.conformance.connection import Connection
 from numaproof.harness.conformance.exchange import Happened, Recorder
+from numaproof.harness.conformance.happenings import Happening, Session
 from numaproof.harness.conformance.kubelet import FakeKubelet
-from numaproof.harness.conformance.subject import Life, Place, Subject
+from numaproof.harness.conformance.subject import Life, SessionDirectories, Subject
 
 _POLL_SECONDS = 0.02
 _SETTLE_SECONDS = 0.5
@@ -41,20 +43,20 @@ class Flips:
 class Stage:
     """What a session plays on."""
 
-    name: str
+    name: Session
     recorder: Recorder
     kubelet: FakeKubelet
     life: Life
-    place: Place
+    directories: SessionDirectories
     pace: Pace
     flips: Flips | None  # None: the subject offers no way
-    features: frozenset[str] | None  # None: what the subject's options say
+    features: frozenset[Feature] | None  # None: what the subject's options say
     chance: random.Random
     quiet: threading.Event  # no other session minds a change of health
     _exits: int = 0  # ends of the subject that are dealt with
     _silent: set[int] = field(default_factory=set)  # streams that were waited for in vain
 
-    def tell(self, what: str, details: str = "", value: int = 0) -> None:
+    def tell(self, what: Happening, details: str = "", value: int = 0) -> None:
         """Record what the suite did or saw."""
         self.recorder.add(Happened(self.name, self.recorder.now(), what, details, value))
 
@@ -73,8 +75,8 @@ class Stage:
         if self.life.is_ours:
             self.life.launch()
 
-    def registered(self) -> bool:
-        """Wait until the subject is registered with everything that it registers."""
+    def wait_for_registration(self) -> bool:
+        """Wait until the subject is registered with everything that it registers; whether it is, in time."""
         if not self.wait(lambda: self.kubelet.accepted > 0, self.pace.start):
             return False
         while self._one_more():
@@ -86,7 +88,7 @@ class Stage:
         before = self.kubelet.accepted
         return self.wait(lambda: self.kubelet.accepted > before, _SETTLE_SECONDS)
 
-    def lists(self, connection: Connection) -> list[api.ListAndWatchResponse]:
+    def wait_for_lists(self, connection: Connection) -> list[api.ListAndWatchResponse]:
         """Wait for the first list of a connection; all lists that it has brought by then."""
         stream = connection.stream
         assert stream is not None
@@ -101,46 +103,48 @@ class Stage:
             return alive
         self._exits = self.life.exits
         if not alive:
-            self.tell("subject revived", "started again for the rest of the checks")
+            self.tell(Happening.SUBJECT_REVIVED, "started again for the rest of the checks")
             self.launch()
-        return self.wait(self.connected, self.pace.start) and self.registered()
+        return self.wait(self.is_connected, self.pace.start) and self.wait_for_registration()
 
-    def connected(self) -> bool:
+    def is_connected(self) -> bool:
         """Whether every resource has an open stream."""
         streams = [connection.stream for connection in self.kubelet.connections().values()]
         return bool(streams) and not any(stream is None or stream.ended.is_set() for stream in streams)
 
 
 @contextmanager
-def stage(
-    name: str,
+def open_stage(
+    name: Session,
     recorder: Recorder,
     subject: Subject | None,
-    place: Place,
+    directories: SessionDirectories,
     *,
     pace: Pace,
     flips: Flips | None,
-    features: frozenset[str] | None,
+    features: frozenset[Feature] | None,
     supervise: bool,
     seed: int,
     quiet: threading.Event,
     refusals: int = 0,
 ) -> Iterator[Stage]:
     """A stage that is cleared afterwards, whatever happened on it: the subject first, so that nothing waits for it."""
-    life = Life(subject, place, recorder, name, supervise)
-    kubelet = FakeKubelet(recorder, name, place.directory, place.registry, seconds=pace.timeout, refusals=refusals)
+    life = Life(subject, directories, recorder, name, supervise)
+    kubelet = FakeKubelet(
+        recorder, name, directories.plugins, directories.registry, seconds=pace.timeout, refusals=refusals
+    )
     with kubelet:
         try:
             chance = random.Random(f"{seed} {name}")
-            yield Stage(name, recorder, kubelet, life, place, pace, flips, features, chance, quiet)
+            yield Stage(name, recorder, kubelet, life, directories, pace, flips, features, chance, quiet)
         finally:
             kubelet.retire()
             life.kill()
 
 
-def make_place(root: Path) -> Place:
+def make_directories(root: Path) -> SessionDirectories:
     """New directories for a session."""
-    place = Place(root / "d", root / "r")
-    place.directory.mkdir(parents=True)
-    place.registry.mkdir()
-    return place
+    directories = SessionDirectories(root / "d", root / "r")
+    directories.plugins.mkdir(parents=True)
+    directories.registry.mkdir()
+    return directories

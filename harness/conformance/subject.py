@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Protocol
 
 from numaproof.harness.conformance.exchange import Happened, Recorder
+from numaproof.harness.conformance.happenings import Happening, Session
 from numaproof.harness.runtimes.program import Bind, CannotStartError, DeviceNode, Finished, Program, Running, Runtime
+from numaproof.harness.vocabulary import DEVICE_PLUGIN_DIRECTORY, PLUGIN_REGISTRY_DIRECTORY
 
-KUBELET_DIRECTORY = "/var/lib/kubelet/device-plugins"
-KUBELET_REGISTRY = "/var/lib/kubelet/plugins_registry"
-_ALONE = str(Path(__file__).with_name("alone.py"))
+_OWN_NETWORK = str(Path(__file__).with_name("own_network.py"))
 # In the namespace the launcher is process 1, and the subject its child.
 _IN_ITS_NETWORK = 'exec nsenter --net --target "$(cut -d" " -f1 /proc/1/task/1/children)" sh -c "$1"'
 _COMMAND_SECONDS = 60
@@ -23,17 +23,17 @@ _NOT_RUN = 126
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SessionDirectories:
     """The directories of one session, as the host sees them."""
 
-    directory: Path
-    registry: Path
+    plugins: Path  # where plugins register
+    registry: Path  # where the plugin watcher finds them
 
 
 class Subject(Protocol):
     """Something that can be started, in a session's directories."""
 
-    def start(self, place: Place) -> Running:
+    def start(self, directories: SessionDirectories) -> Running:
         """Start it; raises CannotStartError."""
 
     def shell(self, command: str) -> list[str]:
@@ -53,15 +53,19 @@ class CommandSubject:
     devices: tuple[DeviceNode, ...] = ()
     own_network: bool = True
 
-    def start(self, place: Place) -> Running:
+    def start(self, directories: SessionDirectories) -> Running:
         """Start the command in a session's directories."""
         mounts = self.runtime.name != "process"
-        directory = KUBELET_DIRECTORY if mounts else str(place.directory)
-        registry = KUBELET_REGISTRY if mounts else str(place.registry)
+        directory = DEVICE_PLUGIN_DIRECTORY if mounts else str(directories.plugins)
+        registry = PLUGIN_REGISTRY_DIRECTORY if mounts else str(directories.registry)
         command = tuple(word.replace("{dir}", directory).replace("{registry}", registry) for word in self.command)
-        if self._is_alone:
-            command = (sys.executable, "-I", "-S", _ALONE, *command)
-        own = (Bind(place.directory, KUBELET_DIRECTORY), Bind(place.registry, KUBELET_REGISTRY)) if mounts else ()
+        if self._has_own_network:
+            command = (sys.executable, "-I", "-S", _OWN_NETWORK, *command)
+        own = (
+            (Bind(directories.plugins, DEVICE_PLUGIN_DIRECTORY), Bind(directories.registry, PLUGIN_REGISTRY_DIRECTORY))
+            if mounts
+            else ()
+        )
         return self.runtime.start(
             Program(
                 command=command,
@@ -75,10 +79,10 @@ class CommandSubject:
 
     def shell(self, command: str) -> list[str]:
         """In the subject's own network too, so that a command reaches a port that it listens on."""
-        return ["sh", "-c", _IN_ITS_NETWORK, "sh", command] if self._is_alone else ["sh", "-c", command]
+        return ["sh", "-c", _IN_ITS_NETWORK, "sh", command] if self._has_own_network else ["sh", "-c", command]
 
     @property
-    def _is_alone(self) -> bool:
+    def _has_own_network(self) -> bool:
         return self.runtime.name == "namespace" and self.own_network
 
 
@@ -86,10 +90,15 @@ class Life:
     """The subject within one session: started, watched, restarted when it is to be, and always ended."""
 
     def __init__(
-        self, subject: Subject | None, place: Place, recorder: Recorder, session: str, supervise: bool
+        self,
+        subject: Subject | None,
+        directories: SessionDirectories,
+        recorder: Recorder,
+        session: Session,
+        supervise: bool,
     ) -> None:
         self._subject = subject  # None: somebody else runs it
-        self._place = place
+        self._directories = directories
         self._recorder = recorder
         self._session = session
         self._supervise = supervise
@@ -108,20 +117,20 @@ class Life:
         """Start the subject; one that cannot be started has exited at once."""
         assert self._subject is not None
         self._restart_at = None
-        self._tell("subject started")
+        self._tell(Happening.SUBJECT_STARTED)
         try:
-            self._running = self._subject.start(self._place)
+            self._running = self._subject.start(self._directories)
         except CannotStartError as error:
             self._last_output = str(error)
             self.exits += 1
-            self._tell("subject exited", str(error), 125)
+            self._tell(Happening.SUBJECT_EXITED, str(error), 125)
 
     def alive(self) -> bool:
         """Whether it runs, or is going to again; notes its end, and restarts it if that is what the user wants."""
         if not self.is_ours:
             return True
         if self._running is not None and (code := self._running.poll()) is not None:
-            self._tell("subject exited", _tail(self._running.output()), code)
+            self._tell(Happening.SUBJECT_EXITED, _tail(self._running.output()), code)
             self.exits += 1
             self._bury()
             if self._supervise and self._restarts < _MOST_RESTARTS:
@@ -129,7 +138,7 @@ class Life:
                 self._restart_at = time.monotonic() + min(0.1 * 2**self._restarts, _LONGEST_PAUSE_SECONDS)
                 self._restarts += 1
         if self._restart_at is not None and time.monotonic() >= self._restart_at:
-            self._tell("subject restarted", "the suite restarts it, as a DaemonSet would")
+            self._tell(Happening.SUBJECT_RESTARTED, "the suite restarts it, as a DaemonSet would")
             self.launch()
         return self._running is not None or self._restart_at is not None
 
@@ -184,7 +193,7 @@ class Life:
         self._last_output = _tail(running.output())
         running.__exit__(None, None, None)
 
-    def _tell(self, what: str, details: str = "", value: int = 0) -> None:
+    def _tell(self, what: Happening, details: str = "", value: int = 0) -> None:
         self._recorder.add(Happened(self._session, self._recorder.now(), what, details, value))
 
 

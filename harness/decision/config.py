@@ -4,12 +4,10 @@ import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from numaproof.fake_sysfs.lists import parse_cpulist
+from numaproof.fake_sysfs.strict_yaml import Document, Where
 from numaproof.harness.decision.kubelet_keys import USED, WITHOUT_EFFECT
 from numaproof.harness.errors import UserError
 from numaproof.harness.pods.quantity import parse_quantity, value
@@ -73,40 +71,33 @@ class NodeConfig:
 
 
 class Setting(NamedTuple):
-    """A value and the place to name when it is wrong."""
+    """A value, and where it was given: what a message about it begins with."""
 
-    place: str
+    where: str
     value: Any
 
 
-def read_file(path: Path) -> dict[str, Setting]:
-    """The settings of a KubeletConfiguration file."""
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); give a KubeletConfiguration in YAML") from None
-    try:
-        content = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise UserError(f"{path}: is no YAML ({' '.join(str(error).split())[:200]})") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{path}: is no KubeletConfiguration; write keys such as topologyManagerPolicy: restricted")
-    return settings_of(content, str(path))
+def settings_in(document: Document) -> dict[str, Setting]:
+    """The settings of a KubeletConfiguration's file; each knows its line."""
+    if not isinstance(document.value, dict):
+        remedy = "write keys such as topologyManagerPolicy: restricted"
+        raise UserError(f"{document.where}: is not a KubeletConfiguration; {remedy}")
+    return settings_of(document.value, document.where)
 
 
-def settings_of(content: Mapping[Any, Any], place: str) -> dict[str, Setting]:
+def settings_of(content: Mapping[str, Any], where: Where) -> dict[str, Setting]:
     """The settings of a KubeletConfiguration that has been parsed already; unknown keys are refused."""
     kind, version = content.get("kind", "KubeletConfiguration"), content.get("apiVersion", _VERSION)
     if (kind, version) != ("KubeletConfiguration", _VERSION):
-        raise UserError(f"{place}: is a {kind} of {version}; give a KubeletConfiguration of {_VERSION}")
+        raise UserError(f"{where}: is a {kind} of {version}; give a KubeletConfiguration of {_VERSION}")
     settings = {}
     for key, one in content.items():
         if key in ("kind", "apiVersion"):
             continue
         if key not in USED | WITHOUT_EFFECT:
             near = difflib.get_close_matches(str(key), sorted(USED | WITHOUT_EFFECT), 1)
-            raise UserError(f"{place}: {key}: unknown key" + (f"; did you mean {near[0]}?" if near else ""))
-        settings[key] = Setting(f"{place}: {key}", one)
+            raise UserError(f"{where.at(key)}: unknown key" + (f"; did you mean {near[0]}?" if near else ""))
+        settings[key] = Setting(str(where.at(key)), one)
     return settings
 
 
@@ -132,16 +123,16 @@ def config_of(settings: Mapping[str, Setting], semantics: Semantics = "current")
     )
 
 
-def node_config(content: Mapping[str, Any], place: str = "kubelet", semantics: Semantics = "current") -> NodeConfig:
+def node_config(content: Mapping[str, Any], semantics: Semantics = "current") -> NodeConfig:
     """The configuration of a KubeletConfiguration that has been parsed already."""
-    return config_of(settings_of(content, place), semantics)
+    return config_of(settings_of(content, Where("kubelet")), semantics)
 
 
 def _choice(setting: Setting | None, known: tuple[str, ...], default: str) -> str:
     if setting is None or setting.value in (None, ""):
         return default
     if setting.value not in known:
-        raise UserError(f"{setting.place}: unknown value {setting.value!r}; choose one of {', '.join(known)}")
+        raise UserError(f"{setting.where}: unknown value {setting.value!r}; choose one of {', '.join(known)}")
     return str(setting.value)
 
 
@@ -153,16 +144,16 @@ def _table(setting: Setting | None, read: Callable[[str, Any], Any], what: str) 
     if setting is None or setting.value is None:
         return {}
     if not isinstance(setting.value, Mapping):
-        raise UserError(f"{setting.place}: {setting.value!r} is no table; write {what}")
-    return {str(key): read(f"{setting.place}: {key}", one) for key, one in setting.value.items()}
+        raise UserError(f"{setting.where}: {setting.value!r} is not a table; write {what}")
+    return {str(key): read(f"{setting.where}: {key}", one) for key, one in setting.value.items()}
 
 
-def _truth(place: str, text: Any) -> bool:
+def _truth(where: str, text: Any) -> bool:
     if isinstance(text, bool):
         return text
     truth = parse_bool(str(text))
     if truth is None:
-        raise UserError(f"{place}: {text!r} is neither true nor false")
+        raise UserError(f"{where}: {text!r} is neither true nor false")
     return truth
 
 
@@ -175,40 +166,40 @@ def _gates(setting: Setting | None) -> tuple[dict[str, bool], tuple[str, ...]]:
             continue
         near = difflib.get_close_matches(gate, sorted(GATES), 1, 0.9)
         if near and setting is not None:
-            raise UserError(f"{setting.place}: unrecognized feature gate {gate}; did you mean {near[0]}?")
+            raise UserError(f"{setting.where}: unrecognized feature gate {gate}; did you mean {near[0]}?")
         notes.append(f"the feature gate {gate} has no effect on this node")
     return gates, tuple(notes)
 
 
 def _topology_options(setting: Setting | None, gates: Mapping[str, bool]) -> dict[str, str]:
-    options = _table(setting, lambda _place, one: str(one), "option: value")
+    options = _table(setting, lambda _where, one: str(one), "option: value")
     for name, text in options.items():
-        place = f"{setting.place if setting else ''}: {name}"
+        where = f"{setting.where if setting else ''}: {name}"
         if not gates["TopologyManagerPolicyOptions"]:
-            raise UserError(f"{place}: needs the feature gate TopologyManagerPolicyOptions=true")
+            raise UserError(f"{where}: needs the feature gate TopologyManagerPolicyOptions=true")
         if name == "prefer-closest-numa-nodes":
-            options[name] = str(_truth(place, text)).lower()
+            options[name] = str(_truth(where, text)).lower()
         elif name == "max-allowable-numa-nodes":
             if not (text.isascii() and text.isdigit()) or int(text) < SMALLEST_NODE_LIMIT:
-                raise UserError(f"{place}: {text!r} is too small or no number; the least is {SMALLEST_NODE_LIMIT}")
+                raise UserError(f"{where}: {text!r} is not a number of at least {SMALLEST_NODE_LIMIT}")
         else:
-            raise UserError(f"{place}: unknown option; choose prefer-closest-numa-nodes or max-allowable-numa-nodes")
+            raise UserError(f"{where}: unknown option; choose prefer-closest-numa-nodes or max-allowable-numa-nodes")
     return options
 
 
 def _cpu_options(setting: Setting | None, gates: Mapping[str, bool]) -> dict[str, bool]:
     options = _table(setting, _truth, "option: true")
     for name in options:
-        place = f"{setting.place if setting else ''}: {name}"
+        where = f"{setting.where if setting else ''}: {name}"
         if name not in CPU_OPTIONS:
-            raise UserError(f"{place}: unknown option; choose of {', '.join(CPU_OPTIONS)}")
+            raise UserError(f"{where}: unknown option; choose of {', '.join(CPU_OPTIONS)}")
         for gate in filter(None, ("CPUManagerPolicyOptions", CPU_OPTIONS[name])):
             if not gates[gate]:
-                raise UserError(f"{place}: needs the feature gate {gate}=true")
+                raise UserError(f"{where}: needs the feature gate {gate}=true")
     try:
         parse_options(options)
     except UserError as error:
-        raise UserError(f"{setting.place if setting else ''}: {error}") from None
+        raise UserError(f"{setting.where if setting else ''}: {error}") from None
     return options
 
 
@@ -218,16 +209,16 @@ def _cpu_set(setting: Setting | None) -> frozenset[int] | None:
     try:
         return frozenset(parse_cpulist(str(setting.value)))
     except ValueError as error:
-        raise UserError(f"{setting.place}: {error}") from None
+        raise UserError(f"{setting.where}: {error}") from None
 
 
-def _amount(place: str, text: Any) -> Fraction:
+def _amount(where: str, text: Any) -> Fraction:
     try:
         amount = parse_quantity(text)
     except UserError as error:
-        raise UserError(f"{place}: {error}") from None
+        raise UserError(f"{where}: {error}") from None
     if amount < 0:
-        raise UserError(f"{place}: {text} is negative; give an amount of 0 or more")
+        raise UserError(f"{where}: {text} is negative; give an amount of 0 or more")
     return amount
 
 
@@ -235,9 +226,9 @@ def _amounts(setting: Setting | None) -> dict[str, Fraction]:
     amounts: dict[str, Fraction] = _table(setting, _amount, "cpu: 500m, memory: 1Gi")
     for name in amounts:
         if name not in ("cpu", "memory", "ephemeral-storage", "pid") and not name.startswith("hugepages-"):
-            place = setting.place if setting else ""
+            where = setting.where if setting else ""
             known = "cpu, memory, ephemeral-storage, pid or hugepages-SIZE"
-            raise UserError(f"{place}: {name}: cannot be reserved; choose {known}")
+            raise UserError(f"{where}: {name}: cannot be reserved; choose {known}")
     return amounts
 
 
@@ -246,18 +237,18 @@ def _reserved_memory(setting: Setting | None) -> dict[int, dict[str, int]]:
         return {}
     form = "a list such as [{numaNode: 0, limits: {memory: 1Gi}}]"
     if not isinstance(setting.value, list):
-        raise UserError(f"{setting.place}: {setting.value!r} is no list; write {form}")
+        raise UserError(f"{setting.where}: {setting.value!r} is not a list; write {form}")
     found: dict[int, dict[str, int]] = {}
     for index, entry in enumerate(setting.value):
-        place = f"{setting.place}[{index}]"
+        where = f"{setting.where}[{index}]"
         complete = isinstance(entry, Mapping) and set(entry) == {"numaNode", "limits"}
         if not complete or not isinstance(entry["limits"], Mapping):
-            raise UserError(f"{place}: {entry!r} is not of the form of {form}")
+            raise UserError(f"{where}: {entry!r} is not of the form of {form}")
         node = entry["numaNode"]
         if not isinstance(node, int) or isinstance(node, bool) or node < 0:
-            raise UserError(f"{place}: numaNode: {node!r} is no NUMA node's id")
+            raise UserError(f"{where}: numaNode: {node!r} is not a NUMA node's id")
         for resource, text in entry["limits"].items():
-            here = f"{place}: limits: {resource}"
+            here = f"{where}: limits: {resource}"
             if resource != "memory" and not str(resource).startswith("hugepages-"):
                 raise UserError(f"{here}: only memory and hugepages-SIZE can be reserved on a NUMA node")
             amount = value(_amount(here, text))
@@ -270,17 +261,17 @@ def _reserved_memory(setting: Setting | None) -> dict[int, dict[str, int]]:
 
 
 def _eviction(setting: Setting | None, merge: Setting | None) -> dict[str, str]:
-    given = _table(setting, lambda _place, one: str(one), 'memory.available: "100Mi"')
+    given = _table(setting, lambda _where, one: str(one), 'memory.available: "100Mi"')
     text = given.get("memory.available")
     if text is not None and setting is not None:
-        place = f"{setting.place}: memory.available"
+        where = f"{setting.where}: memory.available"
         if text.endswith("%"):
-            share = _amount(place, text[:-1])
+            share = _amount(where, text[:-1])
             if share > 100:
-                raise UserError(f"{place}: {text} is more than everything; give 0% to 100%")
+                raise UserError(f"{where}: {text} is more than everything; give 0% to 100%")
         else:
-            _amount(place, text)
-    if setting is None or setting.value is None or (merge is not None and _truth(merge.place, merge.value)):
+            _amount(where, text)
+    if setting is None or setting.value is None or (merge is not None and _truth(merge.where, merge.value)):
         return DEFAULT_EVICTION | given
     return given
 
@@ -289,5 +280,5 @@ def _max_pods(setting: Setting | None) -> int:
     if setting is None or setting.value is None:
         return 110
     if not isinstance(setting.value, int) or isinstance(setting.value, bool) or setting.value < 0:
-        raise UserError(f"{setting.place}: {setting.value!r} is no count of pods; give a number of 0 or more")
+        raise UserError(f"{setting.where}: {setting.value!r} is not a count of pods; give a number of 0 or more")
     return setting.value

@@ -49,7 +49,7 @@ def cpu_rows(machine: Machine) -> tuple[tuple[int, int, int, int, int], ...]:
         threads_of_node = len(cores_of_node[node]) * len(threads)
         uncore = next(
             (cache.id for cpu in threads for cache in last_level.get(cpu.id, ()) if len(cache.cpus) != threads_of_node),
-            package,  # a cache that spans exactly the node's threads is no uncore cache: the socket stands in for it
+            package,  # a cache that spans exactly the node's threads is not an uncore cache: the socket stands in
         )
         first = min(cpu.id for cpu in threads)
         rows += [(cpu.id, first, uncore, node, package) for cpu in threads]

@@ -1,6 +1,7 @@
 """The check after topology admission: whether the node has enough of everything that the pod asks for."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 from numaproof.harness.pods.pod import Pod
@@ -14,6 +15,29 @@ Amounts = Mapping[str, int]  # by resource; cpu in thousandths
 _FIRST = ("cpu", "memory", "ephemeral-storage")
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What the node has for pods, devices apart, and what it has promised to others."""
+
+    allocatable: Amounts
+    others: Iterable[Amounts]  # the requests of every other pod
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """A resource of which the node has too little left."""
+
+    resource: str
+    requested: int
+    used: int
+    capacity: int
+
+    def verdict(self) -> Verdict:
+        """The refusal, in the kubelet's words."""
+        figures = f"requested: {self.requested}, used: {self.used}, capacity: {self.capacity}"
+        return Verdict(False, f"OutOf{self.resource}", f"Node didn't have enough resource: {self.resource}, {figures}")
+
+
 def whole_amounts(quantities: Mapping[str, Fraction]) -> Amounts:
     """Quantities as the kubelet's whole numbers."""
     return {name: (milli_value if name == "cpu" else value)(amount) for name, amount in quantities.items()}
@@ -24,10 +48,10 @@ def requests_of(pod: Pod) -> Amounts:
     return whole_amounts(effective_requests(pod))
 
 
-def check_fit(requests: Amounts, others: Iterable[Amounts], allocatable: Amounts) -> Verdict | None:
-    """The refusal, if beside the other pods' requests there is not enough left; None if the pod fits.
+def find_shortage(requests: Amounts, others: Iterable[Amounts], allocatable: Amounts) -> Shortage | None:
+    """The first resource of which too little is left beside the other pods' requests; None if the pod fits.
 
-    An extended resource that the node has never had is no reason to refuse: it may be the business of others.
+    An extended resource that the node has never had is not a reason to refuse: it may be the business of others.
     """
     used: dict[str, int] = {"pods": 0}
     for other in others:
@@ -38,6 +62,5 @@ def check_fit(requests: Amounts, others: Iterable[Amounts], allocatable: Amounts
     for name in ("pods", *_FIRST, *sorted(set(requests) - set(_FIRST))):
         requested = asked.get(name, 0)
         if requested and name in allocatable and requested > allocatable[name] - used.get(name, 0):
-            figures = f"requested: {requested}, used: {used.get(name, 0)}, capacity: {allocatable[name]}"
-            return Verdict(False, f"OutOf{name}", f"Node didn't have enough resource: {name}, {figures}")
+            return Shortage(name, requested, used.get(name, 0), allocatable[name])
     return None

@@ -1,20 +1,25 @@
 """The managers of a node wired together as the kubelet wires them: devices, CPUs, memory, and topology above them."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from numaproof.harness.decision.assignment import Assignment
+from numaproof.harness.decision.fit import Room, find_shortage, requests_of
+from numaproof.harness.decision.trace import Trace
+from numaproof.harness.errors import UserError
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.providers.cpu import CpuManager, CpuTopology
 from numaproof.harness.providers.devices import DeviceManager
 from numaproof.harness.providers.devices.manager import Allocated
 from numaproof.harness.providers.devices.port import PreferredPort
-from numaproof.harness.providers.memory import Block, MemoryManager, MemoryNode
+from numaproof.harness.providers.memory import MachineState, MemoryManager, MemoryNode
 from numaproof.harness.providers.memory.manager import PolicyName as MemoryPolicy
 from numaproof.harness.topology.hints import TopologyHint
 from numaproof.harness.topology.manager import Manager
 from numaproof.harness.topology.numa import Distances, NumaInfo
 from numaproof.harness.topology.policies import policy_options
-from numaproof.harness.topology.verdict import Verdict
+from numaproof.harness.topology.provider import AllocationError, HintProvider
 from numaproof.harness.vocabulary import Semantics
 
 CpuRow = tuple[int, int, int, int, int]  # cpu, core, uncore cache, NUMA node, socket
@@ -46,16 +51,6 @@ class ManagerConfig:
     semantics: Semantics = "current"
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """What one container was given."""
-
-    affinity: TopologyHint
-    cpus: frozenset[int] | None  # None: the shared pool
-    memory: tuple[Block, ...]
-    devices: Mapping[str, frozenset[str]]
-
-
 class Managers:
     """Topology admission on one machine: decides who gets what, and remembers it. No I/O."""
 
@@ -65,12 +60,11 @@ class Managers:
         config: ManagerConfig,
         preferred: PreferredPort | None = None,
         *,
-        active: Callable[[], Collection[str]]
-        | None = None,  # uids of the pods that may hold something; None: see admit
         allocated: Allocated | None = None,
+        providers: Iterable[HintProvider] = (),  # asked after the kubelet's own
     ) -> None:
-        self._admitted: set[str] = set()
-        active = active or (lambda: self._admitted)
+        # Who may hold something: the pods that are here, and the one that is being decided about.
+        self._holders: set[str] = set()
         policy = config.topology_policy if config.topology_manager_enabled else "none"
         self.topology = Manager(
             NumaInfo(machine.node_ids, machine.distances),
@@ -79,44 +73,109 @@ class Managers:
             policy_options(config.topology_options),
             config.semantics,
         )
-        self.devices = DeviceManager(machine.node_ids, preferred, active, allocated)
+        self.devices = DeviceManager(machine.node_ids, preferred, self._active, allocated)
         self.cpu = CpuManager(
             CpuTopology.of(machine.cpu_rows),
             config.cpu_policy,
             config.cpu_options,
             config.reserved_cpus,
-            active=active,
+            active=self._active,
             topology_policy=policy,
         )
-        self.memory = MemoryManager(machine.memory_nodes, config.memory_policy, config.reserved_memory, active)
-        for provider in (self.devices, self.cpu, self.memory):
+        self.memory = MemoryManager(machine.memory_nodes, config.memory_policy, config.reserved_memory, self._active)
+        own: tuple[HintProvider, ...] = (self.devices, self.cpu, self.memory)
+        for provider in (*own, *providers):
             self.topology.add_hint_provider(provider)
 
-    def admit(self, pod: Pod) -> Verdict:
-        """Place and allocate all containers of a pod.
+    def admit(self, pod: Pod, room: Room | None = None) -> Trace:
+        """Place and allocate all containers of a pod; with `room`, see whether the node has enough for it, too.
 
-        What a refused pod got before it was refused stays until `remove`, or until the next decision: the pods that
-        may hold something are, unless the owner says otherwise, the admitted ones and the one being admitted.
+        What a refused pod got before it was refused stays until `remove`, or until the next decision.
         """
-        self._admitted.add(pod.uid)
-        verdict = self.topology.admit(pod)
+        self._holders.add(pod.uid)
+        placement = self.topology.admit(pod)
+        given = {name: self._held(pod.uid, name, affinity) for name, affinity in placement.affinities.items()}
+        shortage = None
+        if placement.verdict.admitted and room is not None:
+            requests = requests_of(pod)
+            counted = {resource: self.devices.amount(resource) for resource in requests}
+            devices = {resource: amount for resource, amount in counted.items() if amount is not None}
+            shortage = find_shortage(requests, room.others, {**room.allocatable, **devices})
+        verdict = shortage.verdict() if shortage else placement.verdict
         if not verdict.admitted:
-            self._admitted.discard(pod.uid)
-        return verdict
+            self._holders.discard(pod.uid)
+        return Trace(placement.policy, placement.scope, placement.steps, given, placement.failure, shortage, verdict)
 
     def remove(self, uid: str) -> None:
         """Give back all that a pod holds; one that is not known holds nothing."""
-        self._admitted.discard(uid)
-        self.devices.remove(uid)
-        self.cpu.remove(uid)
-        self.memory.remove(uid)
+        self._holders.discard(uid)
+        for provider in self.topology.providers:
+            provider.remove(uid)
         self.topology.remove_pod(uid)
+
+    def checkpoint(self) -> Any:
+        """Who holds what, with every provider, to come back to by `rollback`."""
+        return self._holders.copy(), self.topology.checkpoint()
+
+    def rollback(self, checkpoint: Any) -> None:
+        """Have everything as it was at the checkpoint, to the last detail; each is used once at most.
+
+        Removing a pod does not do that: the kubelet's way to give back remembers what init containers left, and shifts
+        memory within a group of nodes.
+        """
+        self._holders, topology = checkpoint
+        self.topology.rollback(topology)
+
+    def restore(
+        self,
+        pods: Iterable[tuple[Pod, Mapping[str, Assignment]]],
+        memory: MachineState | None = None,
+        registered: Collection[str] = (),
+    ) -> None:
+        """Give every pod, container by container, what it had before a restart; a UserError if that cannot be.
+
+        The memory manager's state of the nodes counts if it is of the same moment; else it is made of the assignments.
+        A provider that was added gets the same affinities again, and allocates.
+        """
+        saved = list(pods)
+        self._holders = {pod.uid for pod, _ in saved}
+        held = {(pod.uid, name): one for pod, containers in saved for name, one in containers.items()}
+        for (uid, name), one in held.items():
+            self.topology.restore(uid, name, one.affinity)
+        self.cpu.restore({key: one.cpus for key, one in held.items() if one.cpus})
+        blocks = {key: one.memory for key, one in held.items() if one.memory}
+        try:
+            self.memory.restore(blocks, memory)
+        except UserError:
+            self.memory.restore(blocks)
+        self.devices.restore({key: one.device_ids() for key, one in held.items() if one.devices}, registered)
+        for provider in self.topology.providers:
+            if provider not in (self.devices, self.cpu, self.memory):
+                for pod, containers in saved:
+                    _allocate_again(provider, pod, containers)
 
     def assignment(self, uid: str, container: str) -> Assignment:
         """What a container holds now."""
+        return self._held(uid, container, self.topology.get_affinity(uid, container))
+
+    def _held(self, uid: str, container: str, affinity: TopologyHint) -> Assignment:
         return Assignment(
-            self.topology.get_affinity(uid, container),
-            self.cpu.assignments.get((uid, container)),
+            affinity,
+            self.cpu.held(uid, container),
             self.memory.blocks.get((uid, container), ()),
-            self.devices.assignments.get((uid, container), {}),
+            self.devices.held(uid, container),
         )
+
+    def _active(self) -> Collection[str]:
+        return self._holders
+
+
+def _allocate_again(provider: HintProvider, pod: Pod, containers: Mapping[str, Assignment]) -> None:
+    for container in pod.all_containers():
+        try:
+            provider.allocate(pod, container, containers[container.name].affinity)
+        except AllocationError as error:
+            raise UserError(
+                f'pod {pod.name}: container {container.name}: the hint provider "{provider.name}" cannot give it again '
+                f"what it had ({error}); drain the node"
+            ) from None

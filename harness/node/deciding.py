@@ -5,13 +5,12 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from numaproof.harness.decision.managers import Managers
-from numaproof.harness.node import snapshot
 from numaproof.harness.node.questions import Conversation, SwitchboardPort, UnansweredError
 from numaproof.harness.providers.devices.port import PreferredPort
 
 T = TypeVar("T")
 
-# So often a decision is made anew because others changed what a plugin was asked about; then the others have to wait.
+# How often a decision is made again because others changed what a plugin was asked about; then the others have to wait.
 PATIENCE = 16
 
 
@@ -24,8 +23,8 @@ class Decider:
         self._port = port
         self._plugins = plugins
 
-    def run(self, uid: str, attempt: Callable[[], T]) -> T:
-        """What `attempt`, called under the lock, answers about the pod of that uid.
+    def run(self, attempt: Callable[[], T], *, keep: bool) -> T:
+        """What `attempt`, called under the lock, answers; what it changed is taken back unless it is to be kept.
 
         If it breaks off with a question, what it changed is taken back, the plugin is asked, and it is called again.
         """
@@ -34,17 +33,25 @@ class Decider:
         while True:
             attempts += 1
             with self._lock:
-                before = snapshot.before_attempt(self._managers)
-                conversation.restart()
-                self._port.conversation = conversation
                 try:
-                    return attempt()
+                    return self._try(attempt, conversation, keep=keep)
                 except UnansweredError as unanswered:
-                    snapshot.take_back(self._managers, uid, before)
                     question = unanswered.question
-                    if attempts > PATIENCE:
-                        conversation.ask(question)
-                        continue
-                finally:
-                    self._port.conversation = None
+                if attempts > PATIENCE:
+                    conversation.ask(question)
+                    continue
             conversation.ask(question)
+
+    def _try(self, attempt: Callable[[], T], conversation: Conversation, *, keep: bool) -> T:
+        checkpoint = self._managers.checkpoint()
+        conversation.restart()
+        self._port.conversation = conversation
+        kept = False
+        try:
+            answer = attempt()
+            kept = keep
+            return answer
+        finally:
+            self._port.conversation = None
+            if not kept:
+                self._managers.rollback(checkpoint)

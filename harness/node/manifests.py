@@ -3,8 +3,7 @@
 import json
 from typing import Any
 
-import yaml
-
+from numaproof.fake_sysfs.strict_yaml import YamlFault, load
 from numaproof.harness.errors import UserError
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.pods.pod import Pod
@@ -14,25 +13,35 @@ LONGEST = 1 << 20  # characters; the API server takes no larger pod
 _NATIVE = frozenset({"cpu", "memory", "ephemeral-storage", "storage"})
 
 
-class _Loader(yaml.SafeLoader):
-    """Reads no aliases: a few hundred bytes of them unfold to gigabytes."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("aliases are not read")
-        return super().compose_node(parent, index)
-
-
 def read_manifest(text: str) -> tuple[Pod, dict[str, Any]]:
-    """The pod that the text describes, and the manifest itself; a UserError in one line if it is none."""
+    """The pod that the text describes, and the manifest itself; a UserError in one line if it is not a pod's."""
     if len(text) > LONGEST:
         raise UserError(f"pod: a manifest of {len(text)} characters is too long; the most is {LONGEST}")
+    # JSON is YAML too, but read many times faster as what it is.
+    return check_manifest(_json(text) if text.lstrip().startswith("{") else _yaml(text))
+
+
+def _json(text: str) -> Any:
     try:
-        # JSON is YAML too, but read many times faster as what it is.
-        manifest = json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, _Loader)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UserError(f"pod: is neither YAML nor JSON ({' '.join(str(error).split())[:200]})") from None
-    return check_manifest(manifest)
+        return json.loads(text, object_pairs_hook=_once_each)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"pod: is not JSON ({' '.join(str(error).split())[:200]}); give a Pod manifest") from None
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice[:60]!r} is there twice in one object: keep one")
+    return table
+
+
+def _yaml(text: str) -> Any:
+    try:
+        return load(text, "pod").value
+    except YamlFault as error:
+        raise UserError(str(error)) from None
 
 
 def check_manifest(manifest: Any) -> tuple[Pod, dict[str, Any]]:

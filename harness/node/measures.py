@@ -2,9 +2,13 @@
 
 from numaproof.harness.decision.config import NodeConfig
 from numaproof.harness.decision.managers import Managers
+from numaproof.harness.decision.trace import Trace
 from numaproof.harness.node.metrics import Metrics
 from numaproof.harness.pods.pod import Pod
-from numaproof.harness.topology.verdict import NO_COMMON_AFFINITY, Verdict
+from numaproof.harness.providers.cpu import CpuManager
+from numaproof.harness.providers.memory import MemoryManager
+from numaproof.harness.topology.placement import Failure
+from numaproof.harness.topology.provider import SMTAlignmentError
 
 
 class Measures:
@@ -20,39 +24,41 @@ class Measures:
             metrics.aligned.add("container", "physical_cpu", by=0)
             metrics.aligned.add("container", "uncore_cache", by=0)
 
-    def decided(self, pod: Pod, verdict: Verdict, managers: Managers, seconds: float) -> None:
-        """A topology admission has ended; what the pod was given is still there, also if it was refused."""
-        metrics, config = self.metrics, self._config
+    def decided(self, pod: Pod, trace: Trace, seconds: float) -> None:
+        """A topology admission has ended; what a refused pod was given before counts, too."""
+        metrics, options = self.metrics, self._config.cpu_options
         metrics.admission_requests.add()
         metrics.admission_duration.observe(value=seconds * 1000)
-        pinned = [cpus for (uid, _), cpus in managers.cpu.assignments.items() if uid == pod.uid]
-        blocks = [key for key in managers.memory.blocks if key[0] == pod.uid]
+        pinned = [given.cpus for given in trace.given.values() if given.cpus]
         metrics.cpu_requests.add(by=len(pinned))
-        metrics.memory_requests.add(by=len(blocks))
-        if config.cpu_options.get("full-pcpus-only"):
+        metrics.memory_requests.add(by=sum(1 for given in trace.given.values() if given.memory))
+        if options.get("full-pcpus-only"):
             metrics.aligned.add("container", "physical_cpu", by=len(pinned))
-        if config.cpu_options.get("prefer-align-cpus-by-uncorecache"):
+        if options.get("prefer-align-cpus-by-uncorecache"):
             together = sum(1 for cpus in pinned if len({self._uncore_caches[cpu] for cpu in cpus}) == 1)
             metrics.aligned.add("container", "uncore_cache", by=together)
-        if not verdict.admitted:
-            # Under policy none nothing has to be aligned, and the kubelet counts no error.
-            metrics.admission_errors.add(by=0 if config.topology_policy == "none" else 1)
-            self._failed(verdict)
-        elif config.topology_policy == "single-numa-node":
-            scope = config.topology_scope
-            metrics.aligned.add(scope, "numa_node", by=1 if scope == "pod" else len(pod.all_containers()))
+        single = trace.policy == "single-numa-node"
+        if trace.is_aligned:
+            if single:
+                metrics.aligned.add(
+                    trace.scope, "numa_node", by=1 if trace.scope == "pod" else len(pod.all_containers())
+                )
+            return
+        # Under policy none nothing has to be aligned, and the kubelet counts no error.
+        metrics.admission_errors.add(by=0 if trace.policy == "none" else 1)
+        if trace.failure is not None:
+            self._failed(trace.failure)
+        elif single:
+            metrics.aligned_failures.add(trace.scope, "numa_node")
 
-    def _failed(self, verdict: Verdict) -> None:
+    def _failed(self, failure: Failure) -> None:
         metrics = self.metrics
-        if verdict == NO_COMMON_AFFINITY:
-            if self._config.topology_policy == "single-numa-node":
-                metrics.aligned_failures.add(self._config.topology_scope, "numa_node")
-        elif verdict.reason == "SMTAlignmentError" or "not enough cpus available" in verdict.message:
+        if failure.provider == CpuManager.name:
             metrics.cpu_requests.add()
             metrics.cpu_errors.add()
-            if verdict.reason == "SMTAlignmentError":
+            if failure.reason == SMTAlignmentError.reason:
                 metrics.aligned_failures.add("container", "physical_cpu")
-        elif "[memorymanager]" in verdict.message:
+        elif failure.provider == MemoryManager.name:
             metrics.memory_requests.add()
             metrics.memory_errors.add()
 

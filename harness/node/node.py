@@ -3,8 +3,7 @@
 import fcntl
 import logging
 import os
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -22,26 +21,23 @@ from numaproof.harness.decision.discovery import describe
 from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDescription
 from numaproof.harness.decision.reservations import reserve
 from numaproof.harness.errors import UserError
-from numaproof.harness.node import snapshot
-from numaproof.harness.node.admission import Admission, Admissions
-from numaproof.harness.node.deciding import Decider
+from numaproof.harness.node.admission import Admissions
+from numaproof.harness.node.encode.control import device_message
+from numaproof.harness.node.encode.pods_json import pod_list
 from numaproof.harness.node.events import EventLog
-from numaproof.harness.node.explain import Explainer
 from numaproof.harness.node.measures import Measures
 from numaproof.harness.node.metrics import Metrics
 from numaproof.harness.node.plugins import PluginHub
 from numaproof.harness.node.plugins.sockets import ListeningSocket, private_directory
 from numaproof.harness.node.questions import SwitchboardPort
-from numaproof.harness.node.records import PodRecords
 from numaproof.harness.node.services.control import MOST_WATCHERS, ControlService
 from numaproof.harness.node.services.pod_resources import PodResourcesService
 from numaproof.harness.node.services.web import WebServer, json_page
+from numaproof.harness.node.snapshot import Admission, ContainerView, Explanation, NodeSnapshot, PodView
 from numaproof.harness.node.store import Store
-from numaproof.harness.node.views import ContainerView, PodView, device_message
-from numaproof.harness.pods.qos import qos_class
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.topology.bitmask import MAX_NODE
-from numaproof.harness.topology.numa import NumaInfo
+from numaproof.harness.topology.provider import HintProvider
 from numaproof.harness.topology.verdict import Verdict
 
 # Calls that are served at the same time; a pod whose plugin hangs holds one.
@@ -64,6 +60,7 @@ class Node:
         http_port: int | None = None,  # None: /metrics and the like on the unix socket only; 0: any free port
         grace_seconds: float = 300,  # how long a plugin that is gone may take to come back
         deadline_seconds: float = 30,  # how long a plugin may take to answer
+        providers: Callable[[], Iterable[HintProvider]] = tuple,  # new ones for each start, after the kubelet's own
         log: Callable[[str], None] = _logger.warning,
     ) -> None:
         self.config = config
@@ -72,6 +69,7 @@ class Node:
         self._http_port = http_port
         self._grace = grace_seconds
         self._deadline = deadline_seconds
+        self._providers = providers
         self._log = log
         self._parts: ExitStack | None = None
 
@@ -134,21 +132,15 @@ class Node:
             deadline_seconds=self._deadline,
             log=self._log,
         )
-        lock, records, port = threading.Lock(), PodRecords(), SwitchboardPort(self._hub)
-        self._managers = Managers(
-            description,
-            _manager_config(self.config, reservations.cpus),
-            port,
-            active=self._active,
+        port = SwitchboardPort(self._hub)
+        managers = Managers(
+            description, _manager_config(self.config, reservations.cpus), port, providers=self._providers()
         )
         self._metrics = Metrics()
-        decider = Decider(lock, self._managers, port, self._hub)
         self._admissions = Admissions(
             config=self.config,
-            lock=lock,
-            records=records,
-            managers=self._managers,
-            decider=decider,
+            managers=managers,
+            port=port,
             plugins=self._hub,
             store=store,
             reservations=reservations,
@@ -156,15 +148,7 @@ class Node:
             events=self._events,
             log=self._log,
         )
-        snapshot.restore(self._managers, records, loaded)
-        self._admissions.start()
-        self._explainer = Explainer(
-            self.config,
-            self._managers,
-            decider,
-            self._admissions,
-            NumaInfo(description.node_ids, description.distances),
-        )
+        self._admissions.start(loaded)
         # Calls that wait for a plugin end when the hub does; none may outlive the lock on the root.
         executor = ThreadPoolExecutor(CALLS + MOST_WATCHERS, thread_name_prefix="call")
         stack.callback(executor.shutdown)
@@ -173,7 +157,7 @@ class Node:
 
     def _serve(self, stack: ExitStack, executor: ThreadPoolExecutor, reserved_cpus: frozenset[int]) -> None:
         private_directory(self.pod_resources_socket.parent)
-        resources = PodResourcesService(self._admissions, self._managers, self._metrics)
+        resources = PodResourcesService(self._admissions, self._metrics)
         _serve_at(
             self.pod_resources_socket,
             stack,
@@ -182,8 +166,6 @@ class Node:
         )
         control = ControlService(
             admissions=self._admissions,
-            explainer=self._explainer,
-            managers=self._managers,
             plugins=self._hub,
             events=self._events,
             machine=self.machine,
@@ -198,7 +180,7 @@ class Node:
         pages = {
             "/metrics": lambda: ("text/plain; version=0.0.4", self._metrics.text()),
             "/healthz": lambda: ("text/plain", "ok"),
-            "/pods": lambda: json_page(self.pod_list()),
+            "/pods": lambda: json_page(pod_list(self.snapshot())),
         }
         web = WebServer(self.http_socket, self._http_port, pages)
         self.http_port = web.port
@@ -208,56 +190,40 @@ class Node:
     # What the node is asked
 
     def admit(self, manifest: str | Mapping[str, Any]) -> Verdict:
-        """Decide about a pod; when this returns, the answer is durable. A UserError if the manifest is none."""
+        """Decide about a pod; when this returns, the answer is durable. A UserError if it is not a pod's manifest."""
         return self._admissions.admit(manifest).verdict
 
     def admit_pod(self, manifest: str | Mapping[str, Any]) -> Admission:
-        """The same, with what the pod was given."""
+        """The same, with what the pod was given and how that came about."""
         return self._admissions.admit(manifest)
 
     def remove(self, reference: str) -> str:
         """Free all that a pod has, by its uid or namespace/name; the answer is its uid."""
         return self._admissions.remove(reference)
 
-    def explain(self, manifest: str) -> api.ExplainResponse:
+    def explain(self, manifest: str | Mapping[str, Any]) -> Explanation:
         """How a pod would be decided about now, step by step; changes nothing."""
-        return self._explainer.explain(manifest)
+        return self._admissions.explain(manifest)
 
     def start_container(self, reference: str, container: str) -> ContainerView:
         """A container of an admitted pod starts again, with what it had."""
         return self._admissions.start_container(reference, container)
 
+    def snapshot(self) -> NodeSnapshot:
+        """All that the node holds now."""
+        return self._admissions.snapshot()
+
     def assignments(self) -> tuple[PodView, ...]:
         """What every admitted pod was given."""
-        with self._admissions.lock:
-            return tuple(self._admissions.view(record) for record in self._admissions.records if record.is_shown)
+        return self.snapshot().pods
 
     def healthy_devices(self) -> Mapping[str, frozenset[str]]:
         """The healthy devices of every registered resource."""
-        with self._admissions.lock:
-            return self._managers.devices.healthy()
+        return self.snapshot().healthy
 
     def metrics(self) -> str:
         """The metrics, as Prometheus text."""
         return self._metrics.text()
-
-    def pod_list(self) -> dict[str, Any]:
-        """The pods as the kubelet's /pods shows them: admitted ones, and those refused lately."""
-        with self._admissions.lock:
-            admitted = [(one, None) for one in self._admissions.records if one.is_shown]
-            listed = admitted + list(self._admissions.refused.values())
-        items = []
-        for record, verdict in listed:
-            status: dict[str, Any] = {"phase": "Running", "qosClass": qos_class(record.pod)}
-            if verdict is not None:
-                message = f"Pod was rejected: {verdict.message}"
-                status |= {"phase": "Failed", "reason": verdict.reason, "message": message}
-            metadata = {**record.manifest.get("metadata", {}), "namespace": record.pod.namespace, "uid": record.pod.uid}
-            items.append({"metadata": metadata, "spec": record.manifest["spec"], "status": status})
-        return {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}
-
-    def _active(self) -> set[str]:
-        return self._admissions.active()
 
     # What plugins tell, one thing at a time
 

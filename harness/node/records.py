@@ -6,12 +6,14 @@ from enum import Enum
 from typing import Any
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
+from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.fit import Amounts, requests_of
 from numaproof.harness.errors import UserError
 from numaproof.harness.node.plugins import merge_responses
 from numaproof.harness.pods.pod import Pod
-from numaproof.harness.providers.devices import Device
-from numaproof.harness.topology.hints import TopologyHint
+
+# What the plugins answered, by container and resource.
+Responses = Mapping[tuple[str, str], plugin_api.ContainerAllocateResponse]
 
 
 class Phase(Enum):
@@ -23,25 +25,18 @@ class Phase(Enum):
     REMOVING = "being removed"
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """The devices of one resource that a container was given, and what their plugin answered."""
-
-    devices: tuple[Device, ...]
-    response: plugin_api.ContainerAllocateResponse
-
-
 @dataclass(slots=True, eq=False)
 class PodRecord:
-    """A pod and what belongs to it beyond the managers' assignments; guarded by the node's lock."""
+    """A pod and all that belongs to it; guarded by the lock of the admissions."""
 
     pod: Pod
     manifest: Mapping[str, Any]
     phase: Phase = Phase.DECIDING
-    affinities: Mapping[str, TopologyHint] = field(default_factory=dict)  # by container
-    given: Mapping[tuple[str, str], Given] = field(default_factory=dict)  # by container and resource
-    start_errors: dict[str, str] = field(default_factory=dict)  # by container
+    assignments: Mapping[str, Assignment] = field(default_factory=dict)  # by container
+    responses: Responses = field(default_factory=dict)
     merged: dict[str, plugin_api.ContainerAllocateResponse] = field(default_factory=dict)  # by container
+    start_errors: dict[str, str] = field(default_factory=dict)  # by container
+    starts: dict[str, int] = field(default_factory=dict)  # by container: how often it was started
     requests: Amounts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -52,16 +47,16 @@ class PodRecord:
         """Whether others may see the pod."""
         return self.phase in (Phase.ADMITTED, Phase.REMOVING)
 
-    def give(self, given: Mapping[tuple[str, str], Given], log: Callable[[str], None]) -> None:
+    def respond(self, responses: Responses, log: Callable[[str], None]) -> None:
         """Note what the plugins answered, and merge it container by container; conflicts are logged."""
-        self.given = given
+        self.responses = responses
         for container in self.pod.all_containers():
-            answers = [(resource, one.response) for (name, resource), one in given.items() if name == container.name]
+            answers = [(resource, one) for (name, resource), one in responses.items() if name == container.name]
             self.merged[container.name] = merge_responses(sorted(answers, key=lambda answer: answer[0]), log)
 
 
 class PodRecords:
-    """All pods, by uid and by name; guarded by the node's lock."""
+    """All pods, by uid and by name; guarded by the lock of the admissions."""
 
     def __init__(self) -> None:
         self._by_uid: dict[str, PodRecord] = {}
@@ -69,10 +64,6 @@ class PodRecords:
 
     def __iter__(self) -> Iterator[PodRecord]:
         return iter(self._by_uid.values())
-
-    def uids(self) -> set[str]:
-        """The uids of all pods, those being admitted included."""
-        return set(self._by_uid)
 
     def get(self, uid: str) -> PodRecord | None:
         """The pod of a uid."""

@@ -31,101 +31,101 @@ def pod_from(manifest: Any) -> Pod:
     if uid is None:
         uid = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{namespace}/{name}"))
     elif not isinstance(uid, str) or not uid or "/" in uid:
-        raise UserError(f"pod {name}: metadata.uid: {uid!r} is no uid (give a non-empty text without a slash)")
-    place = f"pod {name}"
-    spec = _mapping(document.get("spec"), f"{place}: spec")
-    init_containers = _containers(spec, "initContainers", place)
-    containers = _containers(spec, "containers", place)
+        raise UserError(f"pod {name}: metadata.uid: {uid!r} is not a uid (give a non-empty text without a slash)")
+    where = f"pod {name}"
+    spec = _mapping(document.get("spec"), f"{where}: spec")
+    init_containers = _containers(spec, "initContainers", where)
+    containers = _containers(spec, "containers", where)
     if not containers:
-        raise UserError(f"{place}: spec.containers: is empty (a pod has at least one container)")
+        raise UserError(f"{where}: spec.containers: is empty (a pod has at least one container)")
     names = [container.name for container in init_containers + containers]
     for container_name in names:
         if names.count(container_name) > 1:
-            raise UserError(f'{place}: container "{container_name}" is there twice (give each a name of its own)')
+            raise UserError(f'{where}: container "{container_name}" is there twice (give each a name of its own)')
     pod = Pod(name, uid, init_containers, containers, namespace)
-    return replace(pod, resources=_pod_resources(spec.get("resources"), pod, f"{place}: spec.resources"))
+    return replace(pod, resources=_pod_resources(spec.get("resources"), pod, f"{where}: spec.resources"))
 
 
-def _containers(spec: Mapping[str, Any], key: str, place: str) -> tuple[Container, ...]:
+def _containers(spec: Mapping[str, Any], key: str, where: str) -> tuple[Container, ...]:
     listed = spec.get(key)
     if listed is None:
         return ()
     if not isinstance(listed, Sequence) or isinstance(listed, str):
-        raise UserError(f"{place}: spec.{key}: {listed!r} is no list of containers")
+        raise UserError(f"{where}: spec.{key}: {listed!r} is not a list of containers")
     is_init = key == "initContainers"
-    return tuple(_container(item, f"{place}: {key}[{index}]", is_init=is_init) for index, item in enumerate(listed))
+    return tuple(_container(item, f"{where}: {key}[{index}]", is_init=is_init) for index, item in enumerate(listed))
 
 
-def _container(item: Any, place: str, *, is_init: bool) -> Container:
-    entry = _mapping(item, place)
-    name = _name(entry.get("name"), _CONTAINER_NAME, f"{place}.name")
+def _container(item: Any, where: str, *, is_init: bool) -> Container:
+    entry = _mapping(item, where)
+    name = _name(entry.get("name"), _CONTAINER_NAME, f"{where}.name")
     restart = entry.get("restartPolicy")
     if restart is not None and not (is_init and restart == "Always"):
-        raise UserError(f"{place}.restartPolicy: {restart!r} is not possible here (only Always, on an init container)")
+        raise UserError(f"{where}.restartPolicy: {restart!r} is not possible here (only Always, on an init container)")
     resources = entry.get("resources")
-    resources = {} if resources is None else _mapping(resources, f"{place}.resources")
-    limits = _quantities(resources.get("limits"), f"{place}.resources.limits")
-    requests = {**limits, **_quantities(resources.get("requests"), f"{place}.resources.requests")}
+    resources = {} if resources is None else _mapping(resources, f"{where}.resources")
+    limits = _quantities(resources.get("limits"), f"{where}.resources.limits")
+    requests = {**limits, **_quantities(resources.get("requests"), f"{where}.resources.requests")}
     for resource, request in requests.items():
-        _check(resource, request, limits.get(resource), f"{place}.resources")
+        _check(resource, request, limits.get(resource), f"{where}.resources")
     return Container(name, requests, limits, restartable=restart == "Always")
 
 
-def _pod_resources(document: Any, pod: Pod, place: str) -> PodResources | None:
+def _pod_resources(document: Any, pod: Pod, where: str) -> PodResources | None:
     if document is None:
         return None
-    asked = _mapping(document, place)
-    requests = _quantities(asked.get("requests"), f"{place}.requests")
-    limits = _quantities(asked.get("limits"), f"{place}.limits")
+    asked = _mapping(document, where)
+    requests = _quantities(asked.get("requests"), f"{where}.requests")
+    limits = _quantities(asked.get("limits"), f"{where}.limits")
     for resource in (*requests, *limits):
         if resource not in ("cpu", "memory") and not is_hugepages(resource):
-            raise UserError(f"{place}: {resource} is not for a pod as a whole (give cpu, memory or hugepages there)")
+            raise UserError(f"{where}: {resource} is not for a pod as a whole (give cpu, memory or hugepages there)")
     resources = with_defaults(pod, PodResources(requests, limits))
     totals = container_requests(pod)
     for resource, request in resources.requests.items():
-        _check(resource, request, resources.limits.get(resource), place)
+        _check(resource, request, resources.limits.get(resource), where)
         if totals.get(resource, request) > request:
             fault = f"{request} is less than the containers ask for ({totals[resource]})"
-            raise UserError(f"{place}.requests.{resource}: {fault}: raise it")
+            raise UserError(f"{where}.requests.{resource}: {fault}: raise it")
     return resources
 
 
-def _check(resource: str, request: Fraction, limit: Fraction | None, place: str) -> None:
+def _check(resource: str, request: Fraction, limit: Fraction | None, where: str) -> None:
     if limit is not None and request > limit:
-        raise UserError(f"{place}: requests more {resource} ({request}) than its limit ({limit}): raise the limit")
+        raise UserError(f"{where}: requests more {resource} ({request}) than its limit ({limit}): raise the limit")
     if resource in _NATIVE:
         return
     if limit != request:
-        raise UserError(f"{place}: {resource} cannot be overcommitted: give the same limit and request")
+        raise UserError(f"{where}: {resource} cannot be overcommitted: give the same limit and request")
     if not is_hugepages(resource) and request.denominator != 1:
-        raise UserError(f"{place}.limits.{resource}: {request} is not a whole number (devices are counted)")
+        raise UserError(f"{where}.limits.{resource}: {request} is not a whole number (devices are counted)")
 
 
-def _quantities(mapping: Any, place: str) -> dict[str, Fraction]:
+def _quantities(mapping: Any, where: str) -> dict[str, Fraction]:
     if mapping is None:
         return {}
     quantities = {}
-    for resource, text in _mapping(mapping, place).items():
+    for resource, text in _mapping(mapping, where).items():
         if not isinstance(resource, str) or not resource:
-            raise UserError(f"{place}: {resource!r} is no resource name")
+            raise UserError(f"{where}: {resource!r} is not a resource name")
         try:
             quantity = parse_quantity(text)
         except UserError as error:
-            raise UserError(f"{place}.{resource}: {error}") from None
+            raise UserError(f"{where}.{resource}: {error}") from None
         if quantity < 0:
-            raise UserError(f"{place}.{resource}: {text} is negative (give 0 or more)")
+            raise UserError(f"{where}.{resource}: {text} is negative (give 0 or more)")
         quantities[resource] = quantity
     return quantities
 
 
-def _mapping(value: Any, place: str) -> Mapping[str, Any]:
+def _mapping(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        fault = "is missing" if value is None else f"{value!r} is no mapping"
-        raise UserError(f"{place}: {fault} (give a Pod manifest)")
+        fault = "is missing" if value is None else f"{value!r} is not a mapping"
+        raise UserError(f"{where}: {fault} (give a Pod manifest)")
     return value
 
 
-def _name(value: Any, shape: re.Pattern[str], place: str) -> str:
+def _name(value: Any, shape: re.Pattern[str], where: str) -> str:
     if not isinstance(value, str) or not shape.fullmatch(value):
-        raise UserError(f"{place}: {value!r} is no name (lower-case letters, digits and dashes)")
+        raise UserError(f"{where}: {value!r} is not a name (lower-case letters, digits and dashes)")
     return value

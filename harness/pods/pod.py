@@ -41,3 +41,10 @@ class Pod:
     def is_init(self, container: Container) -> bool:
         """Whether a container is one of the init containers, sidecars included."""
         return any(container.name == init.name for init in self.init_containers)
+
+    def ends(self, container: Container) -> bool:
+        """Whether a container ends before the next one starts: an init container that is not a sidecar.
+
+        What it was given is free for the containers after it, and nobody lists it.
+        """
+        return not container.restartable and self.is_init(container)

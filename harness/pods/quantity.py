@@ -21,10 +21,10 @@ _FACTORS = {
 def parse_quantity(text: str | int | float) -> Fraction:
     """The exact value of a quantity; anything else is a UserError that names it."""
     if isinstance(text, bool) or not isinstance(text, str | int | float):
-        raise UserError(f"{text!r} is no quantity (write 2, 500m, 1.5Gi or 2e3)")
+        raise UserError(f"{text!r} is not a quantity (write 2, 500m, 1.5Gi or 2e3)")
     match = _SHAPE.fullmatch(str(text)) if len(str(text)) <= _LONGEST else None
     if match is None:
-        raise UserError(f'"{str(text)[:_LONGEST]}" is no quantity (write 2, 500m, 1.5Gi or 2e3)')
+        raise UserError(f'"{str(text)[:_LONGEST]}" is not a quantity (write 2, 500m, 1.5Gi or 2e3)')
     sign, number, suffix = match.groups()
     factor = _FACTORS[suffix] if suffix in _FACTORS else Fraction(10) ** int(suffix[1:])
     return Fraction(number) * factor * (-1 if sign == "-" else 1)

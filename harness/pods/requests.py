@@ -14,10 +14,10 @@ def pod_total(pod: Pod, ask: Callable[[Container], Number], zero: Number) -> Num
     sidecars = zero
     peak = zero
     for container in pod.init_containers:
-        if container.restartable:
-            sidecars += ask(container)
-        else:
+        if pod.ends(container):
             peak = max(peak, sidecars + ask(container))
+        else:
+            sidecars += ask(container)
     return max(peak, sum((ask(container) for container in pod.containers), start=sidecars))
 
 

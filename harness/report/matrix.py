@@ -12,7 +12,7 @@ OUTCOMES = ("passed", "failed", "skipped")
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class InstanceResult:
     """How one instance ended."""
 
     words: Mapping[str, str]  # id, theme, machine, policy, scope, ...
@@ -21,12 +21,12 @@ class Result:
     reason: str  # of a skip
 
 
-def matrix_lines(results: Sequence[Result]) -> Iterable[str]:
+def matrix_lines(results: Sequence[InstanceResult]) -> Iterable[str]:
     """A row for each machine and scope, a column for each policy: how many passed of how many ran."""
     cells: dict[tuple[str, str], dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for result in results:
-        place = (result.words["machine"], result.words.get("scope", "-"))
-        cells[place][result.words.get("policy", "other")][result.outcome] += 1
+        key = (result.words["machine"], result.words.get("scope", "-"))
+        cells[key][result.words.get("policy", "other")][result.outcome] += 1
     columns = [one for one in _COLUMNS if any(one in row for row in cells.values())]
     width = max(len(machine) for machine in ["machine", *(machine for machine, _ in cells)]) + 2
     yield "".join(["machine".ljust(width), "scope".ljust(11), *(column.rjust(18) for column in columns)])
@@ -53,7 +53,7 @@ def _cell(counts: Counter[str] | None) -> str:
     return f"{counts['passed']} of {ran}" if counts["failed"] else str(ran)
 
 
-def summary(results: Sequence[Result], runtime: str) -> dict[str, Any]:
+def summary(results: Sequence[InstanceResult], runtime: str) -> dict[str, Any]:
     """Every result, for programs."""
     return {
         "runtime": runtime,

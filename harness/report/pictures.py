@@ -12,11 +12,11 @@ from numaproof.fake_sysfs.draw import draw
 _WIDTH = 160  # of a line: wide enough for the devices' names, narrow enough for an editor
 
 
-def write_pictures(machines: Mapping[str, Machine], place: Path) -> None:
-    """Draw each machine into `place`, in a file of its name."""
-    place.mkdir(parents=True, exist_ok=True)
+def write_pictures(machines: Mapping[str, Machine], directory: Path) -> None:
+    """Draw each machine into `directory`, in a file of its name."""
+    directory.mkdir(parents=True, exist_ok=True)
     for name, machine in machines.items():
         # A machine may also be called by a path or by a string with blanks and brackets.
         plain = re.sub(r"[^\w.-]+", "_", name)
-        with (place / f"{plain}.txt").open("w", encoding="utf-8") as file:
+        with (directory / f"{plain}.txt").open("w", encoding="utf-8") as file:
             Console(file=file, width=_WIDTH).print(draw(machine))

@@ -9,12 +9,22 @@ _SHOWN = 4  # hints of a resource; over many NUMA nodes there are more than anyb
 
 
 def decision_lines(answer: api.ExplainResponse) -> Iterator[str]:
-    """What every resource wanted, and what the policy made of it; a line for each container, or one for the pod."""
+    """What every resource wanted, and what the policy made of it; a line for each container, or one for the pod.
+
+    Then whose allocation failed, or what the node had too little of.
+    """
     for decision in answer.decisions:
         wishes = [f"{one.resource} {_wish(one)}" for provider in decision.providers for one in provider.resources]
         merged = f"together {_hint(decision.merged)}{'' if decision.merged.preferred else ', not preferred'}"
         verdict = f"{answer.policy} {'accepts' if decision.admitted else 'refuses'} it"
         yield f"{decision.container or 'the pod'}: {'; '.join([*wishes, merged])}: {verdict}"
+    if answer.HasField("failure"):
+        failed = answer.failure
+        yield f"{failed.container}: the hint provider {failed.provider} could not allocate ({failed.reason})"
+    if answer.HasField("shortage"):
+        short = answer.shortage
+        figures = f"asked for {short.requested}, others have {short.used} of {short.capacity}"
+        yield f"the pod: the node has too little {short.resource}: {figures}"
 
 
 def given_lines(pod: api.Pod) -> Iterator[str]:

@@ -41,6 +41,9 @@ def parse_scenario(path: Path) -> Scenario:
         document = read(path, largest=_LARGEST)
     except YamlFault as error:
         raise UserError(str(error)) from None
+    if isinstance(document.value, dict) and {"apiVersion", "kind"} <= document.value.keys():
+        what = f"is a {document.value['kind']}, not a scenario"
+        raise UserError(f"{path}: {what}; keep such files outside of the folders of scenarios")
     fields = Fields(document.value, document.where, _KEYS)
     plugins = tuple(_plugin(item, fields.at("plugins").at(i)) for i, item in enumerate(fields.items("plugins")))
     matrix = _matrix(fields)

@@ -4,6 +4,7 @@ from numaproof.harness.topology.bitmask import NodeMask, ids_of, mask_of
 from numaproof.harness.topology.hints import Demand, HintFamily, Hints, TopologyHint
 from numaproof.harness.topology.manager import Manager
 from numaproof.harness.topology.numa import NumaInfo
+from numaproof.harness.topology.placement import Failure, Placement, Step
 from numaproof.harness.topology.policies import POLICIES, Decision, Policy, PolicyOptions, policy_options
 from numaproof.harness.topology.provider import AllocationError, HintProvider, SMTAlignmentError
 from numaproof.harness.topology.store import Store
@@ -14,15 +15,18 @@ __all__ = [
     "AllocationError",
     "Decision",
     "Demand",
+    "Failure",
     "HintFamily",
     "HintProvider",
     "Hints",
     "Manager",
     "NodeMask",
     "NumaInfo",
+    "Placement",
     "Policy",
     "PolicyOptions",
     "SMTAlignmentError",
+    "Step",
     "Store",
     "TopologyHint",
     "Verdict",

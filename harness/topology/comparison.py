@@ -32,11 +32,14 @@ class Row:
 
 
 def merge_of_feedback(resources: Sequence[ResourceHints], numa: NumaInfo) -> TopologyHint:
-    """The merge as the feedback describes it: like v1.18's, but a preferred hint wins even with no node in it."""
+    """The merge as the feedback describes it: like v1.18's, but a preferred hint wins even with no node in it.
+
+    Without a preferred one, and without a node in any, the default of its step 4a stays: nil, not preferred.
+    """
     for preferred in (True, False):
         masks = [_masks(hints, numa, preferred=preferred) for hints in resources]
         best = min(reachable(masks, numa.all_nodes), key=lambda mask: (not mask, mask.bit_count(), mask), default=None)
-        if best is not None:
+        if best or (preferred and best is not None):
             return TopologyHint(best, preferred)
     return TopologyHint(None, False)
 

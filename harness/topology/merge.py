@@ -53,7 +53,7 @@ def merge(resources: Sequence[ResourceHints], numa: NumaInfo, *, closest: bool =
     if families:
         best = best_reachable(found, families, sizes, order, closest=closest)
     else:
-        rank = {size: place for place, size in enumerate(sizes)}
+        rank = {size: index for index, size in enumerate(sizes)}
         best = min(
             (mask for mask in found if mask), key=lambda mask: (rank[mask.bit_count()], *order(mask)), default=None
         )

@@ -1,7 +1,7 @@
 """The Topology Manager's policies: small functions from everybody's hints to one hint and a yes or no."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from numaproof.harness.errors import UserError
 from numaproof.harness.topology.bitmask import NodeMask
@@ -20,6 +20,8 @@ class Decision:
 
     hint: TopologyHint
     admit: bool
+    # What the policy asks of the hint, in a word; it tells, and decides nothing.
+    rule: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,47 +37,48 @@ Policy = Callable[[ProvidersHints, NumaInfo, PolicyOptions], Decision]
 
 def none(_providers: ProvidersHints, _numa: NumaInfo, _options: PolicyOptions) -> Decision:
     """Nobody is asked; everything is admitted."""
-    return Decision(TopologyHint(None, False), admit=True)
+    return Decision(TopologyHint(None, False), admit=True, rule="any")
 
 
 def best_effort(providers: ProvidersHints, numa: NumaInfo, options: PolicyOptions) -> Decision:
     """The best hint, and admit in any case."""
-    return Decision(merge(filter_hints(providers), numa, closest=options.prefer_closest_numa_nodes), admit=True)
+    best = merge(filter_hints(providers), numa, closest=options.prefer_closest_numa_nodes)
+    return Decision(best, admit=True, rule="any")
 
 
 def restricted(providers: ProvidersHints, numa: NumaInfo, options: PolicyOptions) -> Decision:
     """The best hint, and admit if it is preferred."""
     best = merge(filter_hints(providers), numa, closest=options.prefer_closest_numa_nodes)
-    return Decision(best, admit=best.preferred)
+    return Decision(best, admit=best.preferred, rule="preferred")
 
 
 def single_numa_node(providers: ProvidersHints, numa: NumaInfo, _options: PolicyOptions) -> Decision:
     """The best hint among those of one node, and admit if there is one."""
     best = merge(only_single_nodes(filter_hints(providers)), numa)
-    return Decision(_any_for_all(best, numa.all_nodes), admit=best.preferred)
+    return Decision(_any_for_all(best, numa.all_nodes), admit=best.preferred, rule="single")
 
 
 def strict(providers: ProvidersHints, numa: NumaInfo, _options: PolicyOptions) -> Decision:
     """Experimental: the best hint that all resources prefer with equal affinity, and admit if there is one."""
     best = merge_strictly(filter_hints(providers), numa)
-    return Decision(best or TopologyHint(None, False), admit=best is not None)
+    return Decision(best or TopologyHint(None, False), admit=best is not None, rule="unanimous")
 
 
 def best_effort_as_proposed(providers: ProvidersHints, numa: NumaInfo, _options: PolicyOptions) -> Decision:
     """best-effort of v1.18."""
-    return Decision(merge_as_proposed(filter_hints(providers), numa), admit=True)
+    return Decision(merge_as_proposed(filter_hints(providers), numa), admit=True, rule="any")
 
 
 def restricted_as_proposed(providers: ProvidersHints, numa: NumaInfo, _options: PolicyOptions) -> Decision:
     """restricted of v1.18."""
     best = merge_as_proposed(filter_hints(providers), numa)
-    return Decision(best, admit=best.preferred)
+    return Decision(best, admit=best.preferred, rule="preferred")
 
 
 def single_numa_node_as_proposed(providers: ProvidersHints, numa: NumaInfo, _options: PolicyOptions) -> Decision:
     """single-numa-node of v1.18."""
     best = merge_as_proposed(only_single_nodes(filter_hints(providers)), numa)
-    return Decision(_any_for_all(best, numa.all_nodes), admit=best.preferred)
+    return Decision(_any_for_all(best, numa.all_nodes), admit=best.preferred, rule="single")
 
 
 POLICIES: Mapping[Semantics, Mapping[str, Policy]] = {
@@ -110,19 +113,19 @@ def policy_options(given: Mapping[str, object]) -> PolicyOptions:
     closest = False
     most = SMALLEST_NODE_LIMIT
     for name, value in given.items():
-        place = f"topologyManagerPolicyOptions: {name}"
+        where = f"topologyManagerPolicyOptions: {name}"
         text = str(value)
         if name == "prefer-closest-numa-nodes":
             truth = parse_bool(text)
             if truth is None:
-                raise UserError(f'{place}: "{value}" is neither true nor false')
+                raise UserError(f'{where}: "{value}" is neither true nor false')
             closest = truth
         elif name == "max-allowable-numa-nodes":
             if not text.isascii() or not text.isdigit() or int(text) < SMALLEST_NODE_LIMIT:
-                raise UserError(f'{place}: "{value}" is no number of at least {SMALLEST_NODE_LIMIT}')
+                raise UserError(f'{where}: "{value}" is not a number of at least {SMALLEST_NODE_LIMIT}')
             most = int(text)
         else:
-            raise UserError(f"{place}: is unknown (known: prefer-closest-numa-nodes, max-allowable-numa-nodes)")
+            raise UserError(f"{where}: is unknown (known: prefer-closest-numa-nodes, max-allowable-numa-nodes)")
     return PolicyOptions(closest, most)
 
 

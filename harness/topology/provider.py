@@ -1,6 +1,6 @@
 """What the Topology Manager asks of a hint provider, and how an allocation says no."""
 
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.topology.hints import Hints, TopologyHint
@@ -21,6 +21,10 @@ class SMTAlignmentError(AllocationError):
 class HintProvider(Protocol):
     """A manager of resources that has a say in where a container's resources come from."""
 
+    @property
+    def name(self) -> str:
+        """What it is called in explanations and refusals; no two of one manager have the same."""
+
     def get_topology_hints(self, pod: Pod, container: Container) -> Hints:
         """Where one container's request can be satisfied, by resource."""
 
@@ -29,3 +33,12 @@ class HintProvider(Protocol):
 
     def allocate(self, pod: Pod, container: Container, affinity: TopologyHint) -> None:
         """Give the container its resources, near `affinity` where that is possible; AllocationError if not at all."""
+
+    def remove(self, uid: str) -> None:
+        """Take back all that a pod holds; one that is not known holds nothing."""
+
+    def checkpoint(self) -> Any:
+        """All that allocating and removing change, in a form that no later change reaches."""
+
+    def rollback(self, checkpoint: Any) -> None:
+        """Be as at the checkpoint, whatever happened since; each checkpoint is used once at most."""

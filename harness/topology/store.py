@@ -1,5 +1,7 @@
 """The store of affinities: what was decided for each container of the admitted pods."""
 
+from typing import Any
+
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.topology.hints import TopologyHint
 from numaproof.harness.vocabulary import ContainerKey
@@ -27,10 +29,22 @@ class Store:
         self._containers[container_id] = (pod.uid, container.name)
 
     def remove_container(self, container_id: str) -> None:
-        """Forget a container and its affinity; one that is not known is no error."""
+        """Forget a container and its affinity; one that is not known is not an error."""
         key = self._containers.pop(container_id, None)
         if key is not None:
             self._affinities.pop(key, None)
+
+    def containers(self) -> dict[str, ContainerKey]:
+        """The containers that run, by id."""
+        return self._containers.copy()
+
+    def checkpoint(self) -> Any:
+        """What is remembered, to come back to by `rollback`."""
+        return self._affinities.copy(), self._containers.copy()
+
+    def rollback(self, checkpoint: Any) -> None:
+        """Remember what was remembered at the checkpoint, which can be used once."""
+        self._affinities, self._containers = checkpoint
 
     def remove_pod(self, uid: str) -> None:
         """Forget all containers of a pod."""

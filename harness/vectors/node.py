@@ -4,12 +4,13 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from numaproof.harness.decision.managers import Assignment, ManagerConfig, Managers, NodeDescription
+from numaproof.fake_sysfs.lists import parse_cpulist
+from numaproof.harness.decision.assignment import Assignment
+from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDescription
+from numaproof.harness.decision.trace import Trace
 from numaproof.harness.pods.manifest import pod_from
-from numaproof.harness.pods.pod import Pod
 from numaproof.harness.pods.quantity import parse_quantity, value
 from numaproof.harness.providers.devices import Device
-from numaproof.harness.topology.verdict import Verdict
 from numaproof.harness.vectors.device_alloc import RecordingPort, numa_counts
 from numaproof.harness.vectors.memory import memory_nodes
 from numaproof.harness.vectors.merge import hint_to_json
@@ -30,8 +31,7 @@ def replay(case: dict[str, Any]) -> list[dict[str, Any] | None]:
         pod = pod_from(event["admit"])
         uids[pod.name] = pod.uid
         port.calls.clear()
-        verdict = managers.admit(pod)
-        results.append(_result(managers, pod, verdict, port.calls, numa))
+        results.append(_result(managers.admit(pod), port.calls, numa))
     return results
 
 
@@ -52,7 +52,7 @@ def managers_of(case: dict[str, Any], port: RecordingPort) -> Managers:
             topology_options=kubelet["topologyManagerPolicyOptions"],
             cpu_policy=kubelet["cpuManagerPolicy"],
             cpu_options=kubelet["cpuManagerPolicyOptions"],
-            reserved_cpus=frozenset(_ids(kubelet["reservedSystemCPUs"])),
+            reserved_cpus=frozenset(parse_cpulist(kubelet["reservedSystemCPUs"])),
             memory_policy=kubelet["memoryManagerPolicy"],
             reserved_memory={
                 row["numaNode"]: {resource: _bytes(text) for resource, text in row["limits"].items()}
@@ -76,13 +76,9 @@ def differences(case: dict[str, Any], answer: list[dict[str, Any] | None]) -> li
     return found
 
 
-def _result(
-    managers: Managers, pod: Pod, verdict: Verdict, calls: Iterable[dict[str, Any]], numa: dict[str, Any]
-) -> dict[str, Any]:
-    containers = {
-        container.name: _container(managers.assignment(pod.uid, container.name), numa)
-        for container in pod.all_containers()
-    }
+def _result(trace: Trace, calls: Iterable[dict[str, Any]], numa: dict[str, Any]) -> dict[str, Any]:
+    verdict = trace.verdict
+    containers = {name: _container(given, numa) for name, given in trace.given.items()}
     return {
         "admitted": verdict.admitted,
         "reason": verdict.reason,
@@ -95,13 +91,13 @@ def _result(
 def _container(assignment: Assignment, numa: dict[str, Any]) -> dict[str, Any]:
     return {
         "affinity": hint_to_json(assignment.affinity),
-        "cpus": None if assignment.cpus is None else sorted(assignment.cpus),
+        "cpus": sorted(assignment.cpus) or None,
         "memory": [
             {"type": block.resource, "numa": list(block.nodes), "size": block.size} for block in assignment.memory
         ],
         "devices": {
             resource: {"numa_counts": numa_counts(ids, numa), "ids": sorted(ids)}
-            for resource, ids in assignment.devices.items()
+            for resource, ids in assignment.device_ids().items()
         },
     }
 
@@ -146,12 +142,6 @@ def _certain(mine: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
 def _device(row: dict[str, Any]) -> Device:
     numa = row["numa"]
     return Device(row["id"], None if numa is None else tuple(numa), healthy=not row.get("unhealthy", False))
-
-
-def _ids(text: str) -> Iterable[int]:
-    for part in filter(None, text.split(",")):
-        first, _, last = part.partition("-")
-        yield from range(int(first), int(last or first) + 1)
 
 
 def _bytes(text: str) -> int:

@@ -44,8 +44,8 @@ class Registrations(api_grpc.RegistrationServicer):
 @contextmanager
 def kubelet(directory: Path, refusals: int = 0) -> Iterator[Registrations]:
     """A kubelet that has just started in `directory`: old sockets are gone, its own is new."""
-    for place in directory.glob("*.sock"):
-        place.unlink(missing_ok=True)
+    for path in directory.glob("*.sock"):
+        path.unlink(missing_ok=True)
     registrations = Registrations(refusals)
     server = grpc.server(ThreadPoolExecutor(8))
     api_grpc.add_RegistrationServicer_to_server(registrations, server)

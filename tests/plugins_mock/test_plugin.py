@@ -1,8 +1,6 @@
 """A fake plugin over its real socket: registering, listing, answering, and each fault."""
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import grpc
@@ -10,62 +8,17 @@ import pytest
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
-from numaproof.harness.api import numaproof_v1_pb2 as draft
-from numaproof.harness.api import numaproof_v1_pb2_grpc as draft_grpc
 from numaproof.harness.api import pluginregistration_v1_pb2 as registration
 from numaproof.harness.api import pluginregistration_v1_pb2_grpc as registration_grpc
+from numaproof.harness.api import preferredallocations_draft_pb2 as draft
+from numaproof.harness.api import preferredallocations_draft_pb2_grpc as draft_grpc
 from numaproof.plugins_mock import Fault, MockDevice, MockPlugin, PluginError, parse_fault
 from numaproof.plugins_mock.boards import BOARDS
 from numaproof.plugins_mock.choose import preference
 from tests.places import short_directory
 from tests.plugins_mock.kubelet import dial, kubelet
+from tests.plugins_mock.serving import DEVICES, RESOURCE, SECONDS, allocate, first_list, prefer, served
 from tests.waiting import wait_until
-
-DEVICES = (MockDevice("a", (0,)), MockDevice("b", (1,)), MockDevice("c"))
-RESOURCE = "example.com/gpu"
-SECONDS = 60
-
-
-def lowest(devices: tuple[MockDevice, ...] = DEVICES) -> Callable[..., list[list[str]]]:
-    chosen = preference("lowest", {}, devices)
-    assert chosen is not None
-    return chosen
-
-
-@contextmanager
-def served(*faults: str, **more: object) -> Iterator[tuple[MockPlugin, api_grpc.DevicePluginStub]]:
-    """A plugin with faults, and a stub that talks to it; no kubelet is there."""
-    plan: dict[str, list[Fault]] = {}
-    for text in faults:
-        call, fault = parse_fault(text)
-        plan.setdefault(call, []).append(fault)
-    with (
-        short_directory() as place,
-        MockPlugin(RESOURCE, DEVICES, place, faults=plan, preferred=lowest(), **more) as plugin,  # type: ignore[arg-type]
-        dial(plugin.socket) as channel,
-    ):
-        yield plugin, api_grpc.DevicePluginStub(channel)
-
-
-def allocate(stub: api_grpc.DevicePluginStub, *batches: list[str]) -> api.AllocateResponse:
-    requests = [api.ContainerAllocateRequest(devices_ids=ids) for ids in batches]
-    return stub.Allocate(api.AllocateRequest(container_requests=requests), timeout=SECONDS)
-
-
-def prefer(stub: api_grpc.DevicePluginStub, available: list[str], must: list[str], size: int) -> list[str]:
-    asked = api.ContainerPreferredAllocationRequest(
-        available_deviceIDs=available, must_include_deviceIDs=must, allocation_size=size
-    )
-    request = api.PreferredAllocationRequest(container_requests=[asked])
-    [answer] = stub.GetPreferredAllocation(request, timeout=SECONDS).container_responses
-    return list(answer.deviceIDs)
-
-
-def first_list(stub: api_grpc.DevicePluginStub) -> list[api.Device]:
-    stream = stub.ListAndWatch(api.Empty(), timeout=SECONDS)
-    devices = list(next(iter(stream)).devices)
-    stream.cancel()
-    return devices
 
 
 def test_the_list_is_complete_and_follows_health() -> None:
@@ -116,9 +69,9 @@ def test_dgx1_over_grpc_singular_and_plural() -> None:
     board = BOARDS["dgx1-as-drawn"]
     gpus = tuple(MockDevice(gpu, numa) for gpu, numa in board.numa.items())
     with (
-        short_directory() as place,
+        short_directory() as directory,
         MockPlugin(
-            "nvidia.com/gpu", gpus, place, preferred=preference("links", board.links, gpus), plural=True
+            "nvidia.com/gpu", gpus, directory, preferred=preference("links", board.links, gpus), plural=True
         ) as plugin,
         dial(plugin.socket) as channel,
     ):
@@ -145,7 +98,7 @@ def test_a_plugin_without_the_draft_does_not_know_its_service() -> None:
 
 
 def test_in_the_registry_it_is_found_and_offers_itself_again_after_a_refusal() -> None:
-    with short_directory() as place, MockPlugin(RESOURCE, DEVICES, place, registry=place) as plugin:
+    with short_directory() as directory, MockPlugin(RESOURCE, DEVICES, directory, registry=directory) as plugin:
         before = plugin.socket.stat().st_mtime_ns
         with dial(plugin.socket) as channel:
             stub = registration_grpc.RegistrationStub(channel)
@@ -161,18 +114,18 @@ def test_in_the_registry_it_is_found_and_offers_itself_again_after_a_refusal() -
 
 
 def test_a_registry_socket_listens_as_soon_as_it_is_seen() -> None:
-    with short_directory() as place:
+    with short_directory() as directory:
         seen: list[bool] = []
 
         def watch() -> None:
-            [socket] = wait_until(lambda: [at for at in place.iterdir() if at.name[0] != "."], "a socket")
+            [socket] = wait_until(lambda: [at for at in directory.iterdir() if at.name[0] != "."], "a socket")
             with dial(socket) as channel:
                 stub = registration_grpc.RegistrationStub(channel)
                 seen.append(stub.GetInfo(registration.InfoRequest(), timeout=SECONDS).type == "DevicePlugin")
 
         watcher = threading.Thread(target=watch)
         watcher.start()
-        with MockPlugin(RESOURCE, DEVICES, place, registry=place):
+        with MockPlugin(RESOURCE, DEVICES, directory, registry=directory):
             watcher.join()
         assert seen == [True]
 
@@ -241,8 +194,8 @@ def test_faults_of_later_lists() -> None:
 
 def test_a_stale_stream_takes_what_is_for_its_successor() -> None:
     faults = {"ListAndWatch": [Fault("stale")]}
-    with short_directory() as place, dial(place / "p.sock") as channel:
-        with MockPlugin(RESOURCE, DEVICES, place, endpoint="p.sock", faults=faults) as plugin:
+    with short_directory() as directory, dial(directory / "p.sock") as channel:
+        with MockPlugin(RESOURCE, DEVICES, directory, endpoint="p.sock", faults=faults) as plugin:
             stub = api_grpc.DevicePluginStub(channel)
             first = iter(stub.ListAndWatch(api.Empty(), timeout=SECONDS))
             assert len(next(first).devices) == 3
@@ -302,20 +255,20 @@ def test_preferred_faults() -> None:
 def test_register_faults(fault: str, field: str, value: str) -> None:
     call, planned = parse_fault(f"Register={fault}")
     with (
-        short_directory() as place,
-        kubelet(place) as seen,
-        MockPlugin(RESOURCE, DEVICES, place, faults={call: [planned]}),
+        short_directory() as directory,
+        kubelet(directory) as seen,
+        MockPlugin(RESOURCE, DEVICES, directory, faults={call: [planned]}),
     ):
         assert getattr(seen.wait_for(1), field) == value
 
 
 def test_registering_once_means_once() -> None:
-    with short_directory() as place, kubelet(place) as first:
+    with short_directory() as directory, kubelet(directory) as first:
         faults = {"Register": [Fault("once")]}
-        with MockPlugin(RESOURCE, DEVICES, place, faults=faults) as plugin:
+        with MockPlugin(RESOURCE, DEVICES, directory, faults=faults) as plugin:
             first.wait_for(1)
             wait_until(lambda: plugin.registrations == 1, "the first registration")
-            with kubelet(place) as second, MockPlugin("example.com/other", DEVICES, place):
+            with kubelet(directory) as second, MockPlugin("example.com/other", DEVICES, directory):
                 second.wait_for(1)  # the other one has found the new kubelet
                 assert [request.resource_name for request in second.seen] == ["example.com/other"]
 

@@ -2,10 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,33 +16,16 @@ from numaproof.plugins_mock.errors import PluginError
 from numaproof.plugins_mock.kinds import KINDS
 from tests.places import short_directory
 from tests.plugins_mock.kubelet import dial, kubelet
-
-SECONDS = 60
-
-
-@contextmanager
-def program(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """A plugin in a process of its own; killed if it does not end by itself."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "numaproof.plugins_mock", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
+from tests.plugins_mock.serving import SECONDS, program
 
 
 def add_pci(root: Path, address: str, **files: str) -> Path:
     """A PCI function in a small sysfs tree."""
-    place = root / "sys/bus/pci/devices" / address
-    place.mkdir(parents=True)
+    directory = root / "sys/bus/pci/devices" / address
+    directory.mkdir(parents=True)
     for name, text in files.items():
-        (place / name.removesuffix("_")).write_text(text + "\n")
-    return place
+        (directory / name.removesuffix("_")).write_text(text + "\n")
+    return directory
 
 
 def small_machine(root: Path) -> None:
@@ -98,14 +77,14 @@ def test_every_kind_answers_with_absolute_paths_that_differ(kind: str) -> None:
 
 
 def test_a_program_from_registration_to_sigterm() -> None:
-    with short_directory() as place, kubelet(place) as seen:
-        small_machine(place)
-        health, record = place / "sick", place / "calls"
-        nic = ("nic", "--dir", str(place), "--sysfs-root", str(place))
+    with short_directory() as directory, kubelet(directory) as seen:
+        small_machine(directory)
+        health, record = directory / "sick", directory / "calls"
+        nic = ("nic", "--dir", str(directory), "--sysfs-root", str(directory))
         with program(*nic, "--health-file", str(health), "--record", str(record)) as process:
             request = seen.wait_for(1)
             assert request.resource_name == "intel.com/sriov_netdevice"
-            with dial(place / request.endpoint) as channel:
+            with dial(directory / request.endpoint) as channel:
                 stub = api_grpc.DevicePluginStub(channel)
                 stream = iter(stub.ListAndWatch(api.Empty(), timeout=SECONDS))
                 assert [(d.ID, d.health) for d in next(stream).devices] == [
@@ -124,27 +103,27 @@ def test_a_program_from_registration_to_sigterm() -> None:
                 process.send_signal(signal.SIGTERM)
                 output, _ = process.communicate(timeout=SECONDS)
             assert process.returncode == 0, output
-            assert not (place / request.endpoint).exists()
+            assert not (directory / request.endpoint).exists()
             lines = [json.loads(line) for line in record.read_text().splitlines()]
             assert [line["call"] for line in lines] == ["ListAndWatch", "Allocate"]
             assert lines[1]["request"] == {"containerRequests": [{"devicesIds": ["0000:3b:01.1"]}]}
 
 
 def test_faults_of_the_end() -> None:
-    with short_directory() as place, kubelet(place) as seen:
+    with short_directory() as directory, kubelet(directory) as seen:
         faults = ("--fault", "Stop=leave-socket", "--fault", "Stop=exit:7")
-        with program("generic", "--dir", str(place), *faults) as process:
+        with program("generic", "--dir", str(directory), *faults) as process:
             request = seen.wait_for(1)
             process.send_signal(signal.SIGTERM)
             process.communicate(timeout=SECONDS)
         assert process.returncode == 7
-        assert (place / request.endpoint).exists()
+        assert (directory / request.endpoint).exists()
 
 
 def test_a_call_that_kills() -> None:
-    with short_directory() as place, kubelet(place) as seen:
-        with program("generic", "--dir", str(place), "--fault", "Allocate=die:9") as process:
-            with dial(place / seen.wait_for(1).endpoint) as channel:
+    with short_directory() as directory, kubelet(directory) as seen:
+        with program("generic", "--dir", str(directory), "--fault", "Allocate=die:9") as process:
+            with dial(directory / seen.wait_for(1).endpoint) as channel:
                 api_grpc.DevicePluginStub(channel).Allocate.future(api.AllocateRequest(), timeout=SECONDS).exception()
             process.communicate(timeout=SECONDS)
         assert process.returncode == 9
@@ -164,17 +143,17 @@ def test_a_device_in_words(text: str, numa: tuple[int, ...] | None) -> None:
 
 
 def test_a_topology_without_nodes_is_not_none(tmp_path: Path) -> None:
-    place = tmp_path / "devices.yaml"
-    place.write_text("- {id: a}\n- {id: b, numa: []}\n- {id: c, numa: [1]}\n- {id: d, numa: null}\n")
-    listed_now = listed(read_devices(place)[0])
+    path = tmp_path / "devices.yaml"
+    path.write_text("- {id: a}\n- {id: b, numa: []}\n- {id: c, numa: [1]}\n- {id: d, numa: null}\n")
+    listed_now = listed(read_devices(path)[0])
     assert [one.HasField("topology") for one in listed_now] == [False, True, True, False]
     assert [[node.ID for node in one.topology.nodes] for one in listed_now] == [[], [], [1], []]
 
 
 def test_devices_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    place = tmp_path / "devices.yaml"
-    place.write_text("- {id: a, numa: [0, 1]}\n- {id: b, healthy: false}\n- {id: 7, numa: 2}\n")
-    assert cli.main(["plugin", "generic", "--devices", str(place), "--dry-run"]) == 0
+    path = tmp_path / "devices.yaml"
+    path.write_text("- {id: a, numa: [0, 1]}\n- {id: b, healthy: false}\n- {id: 7, numa: 2}\n")
+    assert cli.main(["plugin", "generic", "--devices", str(path), "--dry-run"]) == 0
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
         ["a", "node0", "node1"],
         ["b", "unhealthy"],
@@ -203,22 +182,22 @@ def test_links_from_a_file(tmp_path: Path) -> None:
         (["--device", "a=zero"], "--device a=zero"),
         (["--board", "dgx9"], "known: dgx1-v100"),
         (["--fault", "Allocate"], "fault 'Allocate'"),
-        (["--devices", "{place}/none.yaml"], "none.yaml: cannot be read"),
-        (["--devices", "{place}/odd.yaml"], "odd.yaml: [1]: unknown key 'nuna'"),
-        (["--sysfs-root", "{place}"], "no such directory"),
-        (["--dir", "{place}/none"], "cannot serve there"),
-        (["--record", "{place}/none/record"], "--record"),
+        (["--devices", "{directory}/none.yaml"], "none.yaml: cannot be read"),
+        (["--devices", "{directory}/odd.yaml"], "odd.yaml: [1]: unknown key 'nuna'"),
+        (["--sysfs-root", "{directory}"], "no such directory"),
+        (["--dir", "{directory}/none"], "cannot serve there"),
+        (["--record", "{directory}/none/record"], "--record"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
     arguments: list[str], said: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with short_directory() as place:
-        (place / "odd.yaml").write_text("- {id: a}\n- {id: b, nuna: [0]}\n")
-        given = [argument.format(place=place) for argument in arguments]
-        where = [] if "--dir" in given else ["--dir", str(place)]
+    with short_directory() as directory:
+        (directory / "odd.yaml").write_text("- {id: a}\n- {id: b, nuna: [0]}\n")
+        given = [argument.format(directory=directory) for argument in arguments]
+        where = [] if "--dir" in given else ["--dir", str(directory)]
         assert cli.main(["plugin", "generic", *where, *given]) == 2
-        assert sorted(at.name for at in place.iterdir()) == ["odd.yaml"]
+        assert sorted(at.name for at in directory.iterdir()) == ["odd.yaml"]
     lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("numaproof: ")]
     assert len(lines) == 1
     assert said in lines[0]

@@ -1,8 +1,10 @@
 """A fake plugin and the kubelets that come and go: it serves, registers, and registers again, each time once."""
 
+import os
 import threading
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,25 +13,25 @@ from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
 from numaproof.plugins_mock import MockDevice, MockPlugin
 from tests.places import short_directory
 from tests.plugins_mock.kubelet import Registrations, dial, kubelet
-from tests.plugins_mock.test_plugin import DEVICES, RESOURCE, SECONDS, first_list, lowest
+from tests.plugins_mock.serving import DEVICES, RESOURCE, SECONDS, first_list, lowest
 from tests.waiting import wait_until
 
 
 def test_serves_before_it_registers_and_registers_with_every_new_kubelet() -> None:
-    with short_directory() as place, MockPlugin(RESOURCE, DEVICES, place, preferred=lowest()) as plugin:
+    with short_directory() as directory, MockPlugin(RESOURCE, DEVICES, directory, preferred=lowest()) as plugin:
         for _ in range(3):
-            with kubelet(place) as seen:
+            with kubelet(directory) as seen:
                 request = seen.wait_for(1)
                 assert (request.version, request.resource_name) == ("v1beta1", RESOURCE)
                 assert request.options.get_preferred_allocation_available
-                with dial(place / request.endpoint) as channel:
+                with dial(directory / request.endpoint) as channel:
                     assert len(first_list(api_grpc.DevicePluginStub(channel))) == 3
         assert plugin.registrations == 3
     assert not plugin.socket.exists()
 
 
 def test_a_wiped_socket_is_served_again() -> None:
-    with short_directory() as place, kubelet(place) as seen, MockPlugin(RESOURCE, DEVICES, place) as plugin:
+    with short_directory() as directory, kubelet(directory) as seen, MockPlugin(RESOURCE, DEVICES, directory) as plugin:
         seen.wait_for(1)
         wait_until(lambda: plugin.registrations == 1, "the end of the first registration")
         plugin.socket.unlink()
@@ -39,20 +41,28 @@ def test_a_wiped_socket_is_served_again() -> None:
 
 
 def test_the_old_stream_has_ended_when_it_registers_again() -> None:
-    with short_directory() as place, kubelet(place) as first, MockPlugin(RESOURCE, DEVICES, place) as plugin:
+    with (
+        short_directory() as directory,
+        kubelet(directory) as first,
+        MockPlugin(RESOURCE, DEVICES, directory) as plugin,
+    ):
         first.wait_for(1)
         ended = threading.Event()
         with dial(plugin.socket) as channel:
             stream = api_grpc.DevicePluginStub(channel).ListAndWatch(api.Empty(), timeout=SECONDS)
             next(iter(stream))
             stream.add_callback(ended.set)
-            with kubelet(place) as second:
+            with kubelet(directory) as second:
                 second.wait_for(1)
                 assert ended.wait(SECONDS)
 
 
 def test_a_refused_registration_is_tried_again() -> None:
-    with short_directory() as place, kubelet(place, refusals=2) as seen, MockPlugin(RESOURCE, DEVICES, place) as plugin:
+    with (
+        short_directory() as directory,
+        kubelet(directory, refusals=2) as seen,
+        MockPlugin(RESOURCE, DEVICES, directory) as plugin,
+    ):
         seen.wait_for(3)
         wait_until(lambda: plugin.registrations == 1, "an accepted registration")
 
@@ -76,31 +86,34 @@ def test_a_kubelet_that_wipes_sockets_just_then_does_not_end_it(monkeypatch: pyt
 def test_a_kubelet_that_starts_when_the_socket_is_found_wiped_is_registered_with_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Just as the plugin finds its own socket gone, a kubelet starts over the socket that a killed one had left.
+
+    Looking at files is all that the plugin does meanwhile, so that is where the test puts the kubelet's start, and
+    what it counts looks by.
+    """
+    stat = Path.stat
+    started: list[Registrations] = []
     looks = 0
-    restart, keep = MockPlugin._restart_server, MockPlugin._keep_known
-    with short_directory() as place, ExitStack() as ending:
-        seen: list[Registrations] = []
-
-        def start_just_now(plugin: MockPlugin) -> None:
-            # What was seen until now was the socket that a killed kubelet had left.
-            if not seen:
-                seen.append(ending.enter_context(kubelet(place)))
-            restart(plugin)
-
-        def counted(plugin: MockPlugin) -> None:
-            nonlocal looks
-            keep(plugin)
-            looks += 1
-
-        monkeypatch.setattr(MockPlugin, "_keep_known", counted)
-        with kubelet(place) as first:
-            plugin = ending.enter_context(MockPlugin(RESOURCE, DEVICES, place))
-            first.wait_for(1)
+    with short_directory() as directory, ExitStack() as ending:
+        with kubelet(directory) as killed:
+            plugin = ending.enter_context(MockPlugin(RESOURCE, DEVICES, directory))
+            killed.wait_for(1)
             wait_until(lambda: plugin.registrations == 1, "the end of the first registration")
-        monkeypatch.setattr(MockPlugin, "_restart_server", start_just_now)
-        assert (place / "kubelet.sock").exists()
+        assert (directory / "kubelet.sock").exists()
+
+        def look(path: Path, **options: Any) -> os.stat_result:
+            nonlocal looks
+            looks += path == directory / "kubelet.sock"
+            try:
+                return stat(path, **options)
+            except FileNotFoundError:
+                if path == plugin.socket and not started:
+                    started.append(ending.enter_context(kubelet(directory)))
+                raise
+
+        monkeypatch.setattr(Path, "stat", look)
         plugin.socket.unlink()
         wait_until(lambda: plugin.registrations == 2, "the registration with the new kubelet")
         before = looks
-        wait_until(lambda: looks > before + 3, "a few looks more")
-        assert len(seen[0].seen) == 1
+        wait_until(lambda: looks > before + 6, "a few looks more")
+        assert len(started[0].seen) == 1

@@ -10,10 +10,12 @@ from typing import Any
 
 from numaproof.harness.node.measures import Measures
 from numaproof.harness.node.services import pod_resources
-from numaproof.harness.node.views import PodView
+from numaproof.harness.node.snapshot import PodView
 from numaproof.harness.providers.devices import Device, DeviceManager
+from numaproof.harness.providers.devices import choice as device_choice
 from numaproof.harness.providers.devices import manager as device_manager
 from numaproof.harness.providers.devices.inventory import Inventory
+from numaproof.harness.providers.devices.preferred_sets import PreferredSets
 from numaproof.harness.topology import merge, policies, scopes
 from numaproof.harness.topology.bitmask import NodeMask
 from numaproof.harness.topology.hints import HintFamily, TopologyHint
@@ -84,7 +86,7 @@ def _with_every_topology(inventory_of: Any) -> Any:
 
 def _with_init_containers(message: Any) -> Any:
     def shown(view: PodView) -> Any:
-        return message(replace(view, containers=tuple(replace(one, init=False) for one in view.containers)))
+        return message(replace(view, containers=tuple(replace(one, ends=False) for one in view.containers)))
 
     return shown
 
@@ -101,6 +103,8 @@ MUTATIONS: dict[str, tuple[object, str, Callable[[Any], Any]]] = {
     "pod-scope-is-ignored": (scopes, "SCOPES", lambda table: {**table, "pod": table["container"]}),
     "container-scope-is-ignored": (scopes, "SCOPES", lambda table: {**table, "container": table["pod"]}),
     "preferred-allocation-is-ignored": (DeviceManager, "_ask", lambda _: lambda *_asked: ()),
+    "preferred-sets-have-any-affinity": (device_choice, "affinities", lambda _: lambda *_asked: frozenset()),
+    "preferred-sets-are-asked-for-twice": (PreferredSets, "for_allocation", lambda _: PreferredSets.for_hints),
     "empty-topology-is-one": (device_manager, "inventory_of", _with_every_topology),
     "init-containers-are-listed": (pod_resources, "pod_resources_message", _with_init_containers),
     "decisions-are-not-counted": (Measures, "decided", lambda _: lambda *_decided: None),

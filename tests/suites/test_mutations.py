@@ -24,6 +24,8 @@ CATCHES = {
     "pod-scope-is-ignored": "multi_numa/scopes-differ[xeon-2s-restricted-pod]",
     "container-scope-is-ignored": "multi_numa/scopes-differ[xeon-2s-restricted-container]",
     "preferred-allocation-is-ignored": "preferred_allocation/only-preferred[dgx1-v100-none]",
+    "preferred-sets-have-any-affinity": "preferred_allocation/plural-spans[xeon-2s-restricted-container]",
+    "preferred-sets-are-asked-for-twice": "preferred_allocation/plural-both[dgx1-v100-restricted-pod]",
     "empty-topology-is-one": "complaints/empty-topology[xeon-2s-restricted-container]",
     "init-containers-are-listed": "quality_of_service/init-and-sidecar[xeon-2s-restricted-container]",
     "decisions-are-not-counted": "interfaces/metrics-topology[xeon-2s-restricted-container]",

@@ -1,16 +1,17 @@
-"""Judgements about Allocate, GetPreferredAllocation and PreStartContainer."""
+"""Checks of Allocate."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
-from numaproof.harness.conformance.exchange import Called, Exchange, Happened
-from numaproof.harness.conformance.outcome import Facts, Outcome, skipped, verdict_of
+from numaproof.harness.conformance.checks.check import RequirementLevel, check
+from numaproof.harness.conformance.exchange import Called, Exchange
+from numaproof.harness.conformance.finding import NO_DEVICE, NOT_REACHED, Facts, Finding, finding_of, skipped
+from numaproof.harness.conformance.happenings import Happening, Method, Probe, Session, Topic
 
 FAST_SECONDS = 1.0
-_VALID = ("single", "ordered", "all", "batch", "mixed sizes")
-_NO_DEVICE = "it lists no healthy device"
+_VALID = (Probe.SINGLE, Probe.ORDERED, Probe.ALL, Probe.BATCH, Probe.MIXED_SIZES)
 _CDI_NAME = re.compile(
     r"[A-Za-z]([A-Za-z0-9_.-]*[A-Za-z0-9])?/[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?=[A-Za-z0-9]([A-Za-z0-9_.:-]*[A-Za-z0-9])?"
 )
@@ -34,57 +35,80 @@ def _items(response: api.ContainerAllocateResponse) -> Counter[Item]:
     return bag
 
 
-def _answered(
-    exchange: Exchange, *probes: str
+def _answers(
+    exchange: Exchange, *probes: Probe
 ) -> Iterator[tuple[Called, list[list[str]], list[api.ContainerAllocateResponse]]]:
-    for call in exchange.calls("Allocate", *probes):
+    for call in exchange.calls(Method.ALLOCATE, *probes):
         if isinstance(call.request, api.AllocateRequest) and isinstance(call.response, api.AllocateResponse):
             batches = [list(container.devices_ids) for container in call.request.container_requests]
             yield call, batches, list(call.response.container_responses)
 
 
-def has_response(exchange: Exchange, _facts: Facts) -> Outcome:
-    """allocate/1."""
-    calls = exchange.calls("Allocate", *_VALID)
-    if not calls:
-        return skipped(_NO_DEVICE)
-    wrong = [f"{_asked(call)}: {call.code}: {call.details}" for call in calls if call.code != "OK"]
-    wrong += [
-        f"{_asked(call)}: no container response" for call, _, answers in _answered(exchange, *_VALID) if not answers
-    ]
-    return verdict_of(wrong, f"{len(calls)} allocations succeeded")
-
-
-def _asked(call: Called) -> str:
+def _request_text(call: Called) -> str:
     assert isinstance(call.request, api.AllocateRequest)
     return " + ".join(f"[{', '.join(c.devices_ids)}]" for c in call.request.container_requests)
 
 
-def as_many(exchange: Exchange, _facts: Facts) -> Outcome:
-    """allocate/2."""
-    alone: dict[tuple[str, tuple[str, ...]], list[Counter[Item]]] = {}
-    for call, batches, answers in _answered(exchange, "single", "ordered"):
+@check(
+    "dp/allocate/1",
+    RequirementLevel.MUST,
+    title="a response",
+    requirement="Allocate of listed, healthy ids succeeds with at least one container response.",
+    why="The kubelet reads the first response without looking whether there is one.",
+    remedy="Answer each container request with a response, be it empty.",
+    sessions=(Session.CALLS,),
+    about=(Method.ALLOCATE,),
+)
+def has_response(exchange: Exchange, _facts: Facts) -> Finding:
+    calls = exchange.calls(Method.ALLOCATE, *_VALID)
+    if not calls:
+        return skipped(NO_DEVICE)
+    wrong = [f"{_request_text(call)}: {call.code}: {call.details}" for call in calls if call.code != "OK"]
+    wrong += [
+        f"{_request_text(call)}: no container response"
+        for call, _, answers in _answers(exchange, *_VALID)
+        if not answers
+    ]
+    return finding_of(wrong, f"{len(calls)} allocations succeeded")
+
+
+@check(
+    "dp/allocate/2",
+    RequirementLevel.MUST,
+    title="a response for each container",
+    requirement="There are as many responses as requests, and a batch is answered as separate calls are.",
+    why=(
+        "A frequent defect: a variable outside of the loop carries one container's devices and environment into the "
+        "next."
+    ),
+    remedy="Build each container's response from nothing, inside of the loop.",
+    sessions=(Session.CALLS,),
+    about=(Method.ALLOCATE,),
+)
+def as_many(exchange: Exchange, _facts: Facts) -> Finding:
+    separate: dict[tuple[str, tuple[str, ...]], list[Counter[Item]]] = {}
+    for call, batches, answers in _answers(exchange, Probe.SINGLE, Probe.ORDERED):
         if len(batches) == 1 and len(answers) == 1:
-            alone.setdefault((call.resource, tuple(batches[0])), []).append(_items(answers[0]))
+            separate.setdefault((call.resource, tuple(batches[0])), []).append(_items(answers[0]))
     wrong, compared = [], 0
-    for call, batches, answers in _answered(exchange, "batch", "mixed sizes", "same twice"):
+    for call, batches, answers in _answers(exchange, Probe.BATCH, Probe.MIXED_SIZES, Probe.SAME_TWICE):
         if not answers:
-            continue  # told by the check before
+            continue  # the check before reports it
         compared += 1
         if len(answers) != len(batches):
-            wrong.append(f"{_asked(call)}: {len(batches)} requests, {len(answers)} responses")
+            wrong.append(f"{_request_text(call)}: {len(batches)} requests, {len(answers)} responses")
             continue
-        if call.probe == "same twice":
+        if call.probe == Probe.SAME_TWICE:
             continue  # what the second of them gets is the plugin's to decide
         for ids, answer in zip(batches, answers, strict=True):
             wrong += [
-                f"{_asked(call)}: for [{', '.join(ids)}] {problem}"
-                for problem in _unlike(_items(answer), alone.get((call.resource, tuple(ids)), []))
+                f"{_request_text(call)}: for [{', '.join(ids)}] {problem}"
+                for problem in _batch_problems(_items(answer), separate.get((call.resource, tuple(ids)), []))
             ]
-    return verdict_of(wrong, "batches equal separate calls") if compared else skipped("it has no two healthy devices")
+    return finding_of(wrong, "batches equal separate calls") if compared else skipped("it has no two healthy devices")
 
 
-def _unlike(batch: Counter[Item], separate: list[Counter[Item]]) -> Iterator[str]:
+def _batch_problems(batch: Counter[Item], separate: list[Counter[Item]]) -> Iterator[str]:
     """How an answer in a batch differs from the answers to separate calls; what differs among those says nothing."""
     if not separate:
         return
@@ -92,62 +116,95 @@ def _unlike(batch: Counter[Item], separate: list[Counter[Item]]) -> Iterator[str
     for other in separate[1:]:
         steady = steady & other
     if missing := steady - batch:
-        yield f"the batch lacks {_words(missing)}"
+        yield f"the batch lacks {_items_text(missing)}"
     if all(other == separate[0] for other in separate) and (extra := batch - separate[0]):
-        yield f"the batch has {_words(extra)} that a separate call has not"
+        yield f"the batch has {_items_text(extra)} that a separate call has not"
 
 
-def _words(items: Counter[Item]) -> str:
+def _items_text(items: Counter[Item]) -> str:
     return ", ".join(" ".join(item[:3]) for item in list(items)[:3])
 
 
-def invalid_ids(exchange: Exchange, _facts: Facts) -> Outcome:
-    """allocate/3."""
-    calls = exchange.calls("Allocate", "unknown", "mixed", "empty")
+@check(
+    "dp/allocate/3",
+    RequirementLevel.SHOULD,
+    title="invalid ids",
+    requirement="Unknown, mixed (known and unknown) or empty ids get an error, whatever its code.",
+    why=(
+        "After a change of the devices the kubelet may ask for one that is gone; a container must not start without "
+        "its device."
+    ),
+    remedy="Look up each id, and return an error such as NotFound.",
+    sessions=(Session.CALLS,),
+    about=(Method.ALLOCATE, Topic.SUBJECT),
+)
+def invalid_ids(exchange: Exchange, _facts: Facts) -> Finding:
+    calls = exchange.calls(Method.ALLOCATE, Probe.UNKNOWN, Probe.MIXED, Probe.EMPTY)
     if not calls:
-        return skipped("the session did not come so far")
-    wrong = [f"{call.probe} ids {_asked(call)} are allocated" for call in calls if call.code == "OK"]
-    cancelled = exchange.happened("stream cancelled")
-    for event in exchange.of(Happened, "calls"):
+        return skipped(NOT_REACHED)
+    wrong = [f"{call.probe} ids {_request_text(call)} are allocated" for call in calls if call.code == "OK"]
+    cancelled = exchange.happened(Happening.STREAM_CANCELLED)
+    for event in exchange.happenings(Happening.SUBJECT_EXITED, Session.CALLS):
         # Who exits after its stream was cancelled has survived the calls: that is another check's.
-        if event.what == "subject exited" and not (cancelled and event.time >= cancelled.time):
-            before = [c for c in exchange.calls("Allocate") if c.time <= event.time]
+        if not (cancelled and event.time >= cancelled.time):
+            before = [c for c in exchange.calls(Method.ALLOCATE) if c.time <= event.time]
             if before and before[-1] in calls and event.time - before[-1].time - before[-1].seconds < 10:
-                wrong.append(
-                    f"{before[-1].probe} ids {_asked(before[-1])}: the subject exited with the code {event.value}"
-                )
+                ids = f"{before[-1].probe} ids {_request_text(before[-1])}"
+                wrong.append(f"{ids}: the subject exited with the code {event.value}")
     wrong += [
-        f"{c.probe} ids {_asked(c)}: no answer in {c.seconds:.0f} s" for c in calls if c.code == "DEADLINE_EXCEEDED"
+        f"{c.probe} ids {_request_text(c)}: no answer in {c.seconds:.0f} s"
+        for c in calls
+        if c.code == "DEADLINE_EXCEEDED"
     ]
-    return verdict_of(wrong, "all are refused")
+    return finding_of(wrong, "all are refused")
 
 
-def steady(exchange: Exchange, _facts: Facts) -> Outcome:
-    """allocate/4."""
+@check(
+    "dp/allocate/4",
+    RequirementLevel.SHOULD,
+    title="steady answers",
+    requirement="The same ids get the same response, whatever their order.",
+    why="The kubelet's order is that of a set: a response that depends on it changes from start to start.",
+    remedy="Sort the ids before you use them.",
+    sessions=(Session.CALLS,),
+    about=(Method.ALLOCATE,),
+)
+def steady(exchange: Exchange, _facts: Facts) -> Finding:
     first: dict[tuple[str, tuple[str, ...]], tuple[str, Counter[Item]]] = {}
     wrong, compared = [], 0
-    for call, batches, answers in _answered(exchange, "single", "ordered"):
+    for call, batches, answers in _answers(exchange, Probe.SINGLE, Probe.ORDERED):
         if len(batches) != 1 or len(answers) != 1:
             continue
         key = (call.resource, tuple(sorted(batches[0])))
         items = _items(answers[0])
         if key not in first:
-            first[key] = (_asked(call), items)
+            first[key] = (_request_text(call), items)
             continue
         compared += 1
         before, seen = first[key]
         if items != seen:
-            wrong.append(
-                f"{before} has {_words(seen - items) or 'less'}, {_asked(call)} has {_words(items - seen) or 'less'}"
-            )
-    return verdict_of(wrong, f"{compared} repetitions agree") if compared else skipped(_NO_DEVICE)
+            less, more = _items_text(seen - items) or "less", _items_text(items - seen) or "less"
+            wrong.append(f"{before} has {less}, {_request_text(call)} has {more}")
+    return finding_of(wrong, f"{compared} repetitions agree") if compared else skipped(NO_DEVICE)
 
 
-def distinct_paths(exchange: Exchange, _facts: Facts) -> Outcome:
-    """allocate/5."""
+@check(
+    "dp/allocate/5",
+    RequirementLevel.SHOULD,
+    title="distinct container paths",
+    requirement=(
+        "No two device specs, nor two mounts, have one container path, within a response or across the plugin's "
+        "resources."
+    ),
+    why="The kubelet takes the first and drops the rest, with no more than a line in its log.",
+    remedy="Add shared devices once for each container.",
+    sessions=(Session.CALLS,),
+    about=(Method.ALLOCATE,),
+)
+def distinct_paths(exchange: Exchange, _facts: Facts) -> Finding:
     wrong, owners = [], dict[tuple[str, str], str]()
     answered = False
-    for call, _batches, answers in _answered(exchange, *_VALID):
+    for call, _batches, answers in _answers(exchange, *_VALID):
         for answer in answers:
             answered = True
             for kind, paths in (
@@ -155,26 +212,39 @@ def distinct_paths(exchange: Exchange, _facts: Facts) -> Outcome:
                 ("mounts", [mount.container_path for mount in answer.mounts]),
             ):
                 wrong += [
-                    f"{_asked(call)}: {count} {kind} at {path}" for path, count in Counter(paths).items() if count > 1
+                    f"{_request_text(call)}: {count} {kind} at {path}"
+                    for path, count in Counter(paths).items()
+                    if count > 1
                 ]
                 for path in paths:
                     owner = owners.setdefault((kind, path), call.resource)
                     if owner != call.resource:
                         wrong.append(f"{owner} and {call.resource} both have {kind} at {path}")
-    return verdict_of(wrong, "every container path is used once") if answered else skipped(_NO_DEVICE)
+    return finding_of(wrong, "every container path is used once") if answered else skipped(NO_DEVICE)
 
 
-def well_formed(exchange: Exchange, _facts: Facts) -> Outcome:
-    """allocate/6."""
+@check(
+    "dp/allocate/6",
+    RequirementLevel.MUST,
+    title="well-formed responses",
+    requirement=(
+        "Paths are absolute, permissions are letters of `rwm`, CDI names are qualified (`vendor.com/class=name`)."
+    ),
+    why="The container runtime refuses anything else, and the container never starts.",
+    remedy="Write absolute paths on both sides, `rw` or `rwm`, and full CDI names.",
+    sessions=(Session.CALLS,),
+    about=(Method.ALLOCATE,),
+)
+def well_formed(exchange: Exchange, _facts: Facts) -> Finding:
     wrong, answered = [], False
-    for call, _batches, answers in _answered(exchange, *_VALID):
+    for call, _batches, answers in _answers(exchange, *_VALID):
         for answer in answers:
             answered = True
-            wrong += [f"{_asked(call)}: {problem}" for problem in _malformed(answer)]
-    return verdict_of(wrong, "paths, permissions and names are well-formed") if answered else skipped(_NO_DEVICE)
+            wrong += [f"{_request_text(call)}: {problem}" for problem in _form_problems(answer)]
+    return finding_of(wrong, "paths, permissions and names are well-formed") if answered else skipped(NO_DEVICE)
 
 
-def _malformed(answer: api.ContainerAllocateResponse) -> Iterator[str]:
+def _form_problems(answer: api.ContainerAllocateResponse) -> Iterator[str]:
     paths = [("container", mount.container_path) for mount in answer.mounts]
     paths += [("host", mount.host_path) for mount in answer.mounts]
     paths += [("container", spec.container_path) for spec in answer.devices]
@@ -190,11 +260,20 @@ def _malformed(answer: api.ContainerAllocateResponse) -> Iterator[str]:
             yield f"the CDI name {cdi.name!r} is not qualified"
 
 
-def environment_names(exchange: Exchange, _facts: Facts) -> Outcome:
-    """allocate/7."""
+@check(
+    "dp/allocate/7",
+    RequirementLevel.MAY,
+    title="names of environment variables",
+    requirement="The environment variables of a response are unlikely to be set by the pod or another resource too.",
+    why="Of two values for one name only one reaches the container.",
+    remedy="Put a prefix of your own before each name.",
+    sessions=(Session.CALLS,),
+    about=(Method.ALLOCATE,),
+)
+def environment_names(exchange: Exchange, _facts: Facts) -> Finding:
     wrong, owners = [], dict[str, str]()
     answered = False
-    for call, _batches, answers in _answered(exchange, *_VALID):
+    for call, _batches, answers in _answers(exchange, *_VALID):
         for name in sorted({name for answer in answers for name in answer.envs}):
             answered = True
             owner = owners.setdefault(name, call.resource)
@@ -202,83 +281,26 @@ def environment_names(exchange: Exchange, _facts: Facts) -> Outcome:
                 wrong.append(f"{owner} and {call.resource} both set {name}")
             if name in _COMMON_NAMES or name.startswith("KUBERNETES_"):
                 wrong.append(f"{call.resource} sets {name}")
-    return verdict_of(wrong, ", ".join(sorted(owners))) if answered else skipped("it sets no environment variables")
+    return finding_of(wrong, ", ".join(sorted(owners))) if answered else skipped("it sets no environment variables")
 
 
-def fast(exchange: Exchange, _facts: Facts) -> Outcome:
-    """allocate/8."""
+@check(
+    "dp/allocate/8",
+    RequirementLevel.SHOULD,
+    title="fast answers",
+    requirement="Allocate and GetPreferredAllocation answer within a second.",
+    why="The kubelet sets no timeout, and holds up every pod of the node meanwhile.",
+    remedy="Do slow work before, or in PreStartContainer.",
+    sessions=(Session.CALLS,),
+    about=(Method.ALLOCATE, Method.PREFERRED),
+)
+def fast(exchange: Exchange, _facts: Facts) -> Finding:
     wrong, seen = [], []
-    for name, probes in (("Allocate", _VALID), ("GetPreferredAllocation", ("valid", "edge"))):
+    for name, probes in ((Method.ALLOCATE, _VALID), (Method.PREFERRED, (Probe.VALID, Probe.EDGE))):
         times = [call.seconds for call in exchange.calls(name, *probes) if call.code in {"OK", "DEADLINE_EXCEEDED"}]
         if times:
             # The quickest of many: a busy machine delays some answers, a slow plugin all.
             seen.append(f"{name}: {min(times):.3f} s")
             if min(times) > FAST_SECONDS:
                 wrong.append(f"{name} takes at least {min(times):.1f} s")
-    return verdict_of(wrong, ", ".join(seen)) if seen else skipped(_NO_DEVICE)
-
-
-def _preferences(
-    exchange: Exchange, *probes: str
-) -> Iterator[tuple[Called, api.ContainerPreferredAllocationRequest, list[str] | None]]:
-    for call in exchange.calls("GetPreferredAllocation", *probes):
-        assert isinstance(call.request, api.PreferredAllocationRequest)
-        answer: list[str] | None = None
-        if isinstance(call.response, api.PreferredAllocationResponse):
-            answers = call.response.container_responses
-            answer = list(answers[0].deviceIDs) if answers else []
-        yield call, call.request.container_requests[0], answer
-
-
-def valid_preferences(exchange: Exchange, _facts: Facts) -> Outcome:
-    """preferred/1."""
-    wrong, judged = [], 0
-    for call, asked, answer in _preferences(exchange):
-        judged += 1
-        wish = f"{asked.allocation_size} of {len(asked.available_deviceIDs)} with {list(asked.must_include_deviceIDs)}"
-        if answer is None:
-            wrong.append(f"{wish}: {call.code}: {call.details}")
-        elif answer:
-            wrong += [f"{wish}: {problem}" for problem in _invalid(asked, answer)]
-    return verdict_of(wrong, f"{judged} requests were answered") if judged else skipped(_NO_DEVICE)
-
-
-def _invalid(asked: api.ContainerPreferredAllocationRequest, answer: list[str]) -> Iterator[str]:
-    if outside := set(answer) - set(asked.available_deviceIDs):
-        yield f"{sorted(outside)[0]!r} is not available"
-    if missing := set(asked.must_include_deviceIDs) - set(answer):
-        yield f"{sorted(missing)[0]!r} must be included, and is not"
-    if len(set(answer)) < len(answer):
-        yield "an id is repeated"
-    if len(answer) != asked.allocation_size:
-        yield f"{len(answer)} ids are answered"
-
-
-def steady_preferences(exchange: Exchange, _facts: Facts) -> Outcome:
-    """preferred/2."""
-    wrong, judged = [], 0
-    before: dict[str, list[str]] = {}
-    for call, asked, answer in _preferences(exchange):
-        if answer is None:
-            continue
-        judged += 1
-        key = f"{call.resource} {asked}"
-        said = before.setdefault(key, answer)
-        if sorted(said) != sorted(answer):
-            wrong.append(f"{asked.allocation_size} of {len(asked.available_deviceIDs)}: {said}, then {answer}")
-        if call.probe == "edge" and not answer:
-            wrong.append(
-                f"{asked.allocation_size} of {len(asked.available_deviceIDs)}: nothing, where one answer is possible"
-            )
-    return (
-        verdict_of(wrong, f"{judged} answers agree")
-        if judged
-        else skipped("it answered nothing that could be compared")
-    )
-
-
-def pre_start(exchange: Exchange, _facts: Facts) -> Outcome:
-    """prestart/1."""
-    calls = exchange.calls("PreStartContainer", "valid")
-    wrong = [f"{call.code} after {call.seconds:.1f} s: {call.details}" for call in calls if call.code != "OK"]
-    return verdict_of(wrong, "it answers in time") if calls else skipped(_NO_DEVICE)
+    return finding_of(wrong, ", ".join(seen)) if seen else skipped(NO_DEVICE)

@@ -4,7 +4,9 @@ import time
 from collections.abc import Iterator, Sequence
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.conformance.checks.check import Feature
 from numaproof.harness.conformance.connection import Connection
+from numaproof.harness.conformance.happenings import Happening, Method, Probe
 from numaproof.harness.conformance.stage import Stage
 
 UNKNOWN_ID = "numaproof-no-such-device"
@@ -20,8 +22,8 @@ def run_calls(stage: Stage) -> None:
     """Call everything; what may kill the subject comes last, and the cancelled stream at the very end."""
     stage.kubelet.start()
     stage.launch()
-    if not stage.registered():
-        stage.tell("not registered", stage.life.last_output())
+    if not stage.wait_for_registration():
+        stage.tell(Happening.NOT_REGISTERED, stage.life.last_output())
         return
     started = time.monotonic()
     for resource in list(stage.kubelet.connections()):
@@ -42,17 +44,17 @@ def run_calls(stage: Stage) -> None:
 
 
 def _healthy(stage: Stage, connection: Connection) -> list[str]:
-    lists = stage.lists(connection)
+    lists = stage.wait_for_lists(connection)
     return list(dict.fromkeys(d.ID for d in lists[-1].devices if d.health == "Healthy")) if lists else []
 
 
-def _allocate(connection: Connection, probe: str, *batches: Sequence[str]) -> None:
+def _allocate(connection: Connection, probe: Probe, *batches: Sequence[str]) -> None:
     requests = [api.ContainerAllocateRequest(devices_ids=ids) for ids in batches]
-    connection.call("Allocate", api.AllocateRequest(container_requests=requests), probe)
+    connection.call(Method.ALLOCATE, api.AllocateRequest(container_requests=requests), probe)
 
 
 def _ask(stage: Stage, connection: Connection) -> None:
-    connection.call("GetDevicePluginOptions", api.Empty(), "options")
+    connection.call(Method.OPTIONS, api.Empty(), Probe.OPTIONS)
     ids = _healthy(stage, connection)[:_MOST_IDS]
     if not ids:
         return
@@ -62,38 +64,38 @@ def _ask(stage: Stage, connection: Connection) -> None:
             _allocate(connection, probe, *batches)
 
 
-def _essential(ids: list[str]) -> list[tuple[str, list[list[str]]]]:
+def _essential(ids: list[str]) -> list[tuple[Probe, list[list[str]]]]:
     """The allocations without which there is nothing to judge, however slow the subject is."""
     if len(ids) == 1:
-        return [("single", [ids]), ("single", [ids])]
+        return [(Probe.SINGLE, [ids]), (Probe.SINGLE, [ids])]
     few = ids[:4]
     return [
-        ("single", [[ids[0]]]),
-        ("single", [[ids[1]]]),
-        ("ordered", [few]),
-        ("ordered", [few[::-1]]),
-        ("batch", [[ids[0]], [ids[1]]]),
+        (Probe.SINGLE, [[ids[0]]]),
+        (Probe.SINGLE, [[ids[1]]]),
+        (Probe.ORDERED, [few]),
+        (Probe.ORDERED, [few[::-1]]),
+        (Probe.BATCH, [[ids[0]], [ids[1]]]),
     ]
 
 
-def _repeated(ids: list[str]) -> list[tuple[str, list[list[str]]]]:
+def _repeated(ids: list[str]) -> list[tuple[Probe, list[list[str]]]]:
     """More of the same, in other shapes: chance, order and a container's place in a batch must not matter."""
-    singles = [("single", [[device]]) for device in ids[:3] for _ in range(_REPEATS)]
+    singles = [(Probe.SINGLE, [[device]]) for device in ids[:3] for _ in range(_REPEATS)]
     if len(ids) == 1:
         # No two devices for two containers: whoever accepts the only one twice owes two responses too.
-        return [*singles, ("same twice", [ids, ids])]
+        return [*singles, (Probe.SAME_TWICE, [ids, ids])]
     few = ids[:4]
-    shapes = [("ordered", [few[1:] + few[:1]]), ("ordered", [few]), ("all", [ids])]
-    shapes += [("batch", [[ids[1]], [ids[0]]]), ("batch", [[device] for device in ids[:3]])]
+    shapes = [(Probe.ORDERED, [few[1:] + few[:1]]), (Probe.ORDERED, [few]), (Probe.ALL, [ids])]
+    shapes += [(Probe.BATCH, [[ids[1]], [ids[0]]]), (Probe.BATCH, [[device] for device in ids[:3]])]
     if len(ids) > 2:
-        shapes += [("single", [ids[:2]]), ("single", [ids[:2]]), ("mixed sizes", [ids[:2], ids[2:3]])]
+        shapes += [(Probe.SINGLE, [ids[:2]]), (Probe.SINGLE, [ids[:2]]), (Probe.MIXED_SIZES, [ids[:2], ids[2:3]])]
     return [*shapes, *singles]
 
 
 def _prefer(stage: Stage, connection: Connection) -> None:
-    options = connection.call("GetDevicePluginOptions", api.Empty(), "options")
+    options = connection.call(Method.OPTIONS, api.Empty(), Probe.OPTIONS)
     offered = isinstance(options, api.DevicePluginOptions) and options.get_preferred_allocation_available
-    if not (offered if stage.features is None else "preferred" in stage.features):
+    if not (offered if stage.features is None else Feature.PREFERRED in stage.features):
         return
     ids = _healthy(stage, connection)
     if not ids:
@@ -108,7 +110,7 @@ def _prefer(stage: Stage, connection: Connection) -> None:
         )
         request = api.PreferredAllocationRequest(container_requests=[wish])
         for _ in range(2):
-            connection.call("GetPreferredAllocation", request, "edge" if edge else "valid")
+            connection.call(Method.PREFERRED, request, Probe.EDGE if edge else Probe.VALID)
 
 
 def _wishes(stage: Stage, ids: list[str]) -> Iterator[tuple[list[str], list[str], int]]:
@@ -128,20 +130,20 @@ def _wishes(stage: Stage, ids: list[str]) -> Iterator[tuple[list[str], list[str]
 
 
 def _pre_start(stage: Stage, connection: Connection) -> None:
-    options = connection.call("GetDevicePluginOptions", api.Empty(), "options")
+    options = connection.call(Method.OPTIONS, api.Empty(), Probe.OPTIONS)
     asked_for = isinstance(options, api.DevicePluginOptions) and options.pre_start_required
-    if not (asked_for if stage.features is None else "prestart" in stage.features):
+    if not (asked_for if stage.features is None else Feature.PRESTART in stage.features):
         return
     ids = _healthy(stage, connection)
     if ids:
         request = api.PreStartContainerRequest(devices_ids=ids[:1])
-        connection.call("PreStartContainer", request, "valid", PRESTART_SECONDS)
+        connection.call(Method.PRE_START, request, Probe.VALID, PRESTART_SECONDS)
 
 
 def _ask_wrongly(stage: Stage, connection: Connection) -> None:
     ids = _healthy(stage, connection)
     resource = connection.resource
-    for probe, wrong in (("unknown", [UNKNOWN_ID]), ("mixed", [*ids[:1], UNKNOWN_ID]), ("empty", [])):
+    for probe, wrong in ((Probe.UNKNOWN, [UNKNOWN_ID]), (Probe.MIXED, [*ids[:1], UNKNOWN_ID]), (Probe.EMPTY, [])):
         current = stage.kubelet.connections().get(resource) if stage.revive() else None
         if current is None:
             return
@@ -166,10 +168,10 @@ def _watch(stage: Stage, until: float) -> None:
 
 
 def _cancel(stage: Stage, connection: Connection) -> None:
-    if connection.stream is None or not stage.lists(connection):
+    if connection.stream is None or not stage.wait_for_lists(connection):
         return
-    stage.tell("stream cancelled", connection.resource)  # first: what the subject does of it comes after
+    stage.tell(Happening.STREAM_CANCELLED, connection.resource)  # first: what the subject does of it comes after
     connection.stream.cancel()
-    connection.watch("second")
-    stage.lists(connection)
-    connection.call("GetDevicePluginOptions", api.Empty(), "after cancel")
+    connection.watch(Probe.SECOND)
+    stage.wait_for_lists(connection)
+    connection.call(Method.OPTIONS, api.Empty(), Probe.AFTER_CANCEL)

@@ -10,10 +10,11 @@ import grpc
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
-from numaproof.harness.api import numaproof_v1_pb2 as draft
-from numaproof.harness.api import numaproof_v1_pb2_grpc as draft_grpc
+from numaproof.harness.api import preferredallocations_draft_pb2 as draft
+from numaproof.harness.node.plugins.draft import AskSets, find_draft
 from numaproof.harness.node.plugins.registration import RegistrationError
 from numaproof.harness.node.plugins.sockets import target
+from numaproof.harness.node.plugins.status import code_of, status_text
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.topology.provider import AllocationError
 
@@ -32,22 +33,6 @@ CHANNEL_OPTIONS: tuple[tuple[str, Any], ...] = (
 )
 
 
-def _answer_of(error: grpc.RpcError) -> grpc.Call | None:
-    """The failed call itself, which knows the code; gRPC raises it as the error, without saying so in its types."""
-    return error if isinstance(error, grpc.Call) else None
-
-
-def status_text(error: grpc.RpcError) -> str:
-    """A failed call in the words of a Go client, which end up in the kubelet's messages."""
-    answer = _answer_of(error)
-    if answer is None:
-        return str(error)
-    code: grpc.StatusCode = answer.code()
-    # Go spells this one like an American.
-    name = "Canceled" if code is grpc.StatusCode.CANCELLED else code.name.title().replace("_", "")
-    return f"rpc error: code = {name} desc = {answer.details()}"
-
-
 def device_from(message: api.Device) -> Device:
     """A device of a plugin's list; whatever is not exactly "Healthy" is unhealthy."""
     numa = tuple(node.ID for node in message.topology.nodes) if message.HasField("topology") else None
@@ -61,11 +46,10 @@ class PluginConnection:
         self.resource = resource
         self.path = path
         self.options = api.DevicePluginOptions()
-        self.plural = False
+        self._ask_sets: AskSets | None = None  # None: the plugin does not offer the plural draft
         self._deadline = deadline_seconds
         self._channel = grpc.insecure_channel(target(path), options=CHANNEL_OPTIONS)
         self._plugin = api_grpc.DevicePluginStub(self._channel)
-        self._draft = draft_grpc.PreferredAllocationsStub(self._channel)
         self._stopped = threading.Event()
         self._follower: threading.Thread | None = None
 
@@ -79,14 +63,12 @@ class PluginConnection:
             ) from error
         except ValueError as error:
             raise RegistrationError(f"the node stopped while it dialled {self.path}") from error
-        try:
-            request = draft.PreferredAllocationsOptionsRequest()
-            answer = self._draft.GetPreferredAllocationsOptions(request, timeout=seconds)
-        except (grpc.RpcError, ValueError):
-            # A plugin that does not know the draft, as all but ours.
-            self.plural = False
-        else:
-            self.plural = answer.get_preferred_allocations_available
+        self._ask_sets = find_draft(self._channel, seconds)
+
+    @property
+    def plural(self) -> bool:
+        """Whether the plugin offers the draft GetPreferredAllocations."""
+        return self._ask_sets is not None
 
     def follow(self, listed: Callable[[tuple[Device, ...]], None], ended: Callable[[str], None]) -> None:
         """Call `listed` with every list that the plugin sends, and `ended` once, with the reason, when no more come."""
@@ -149,12 +131,15 @@ class PluginConnection:
 
     def preferred_sets(self, available: Sequence[str], must_include: Sequence[str], size: int) -> list[list[str]]:
         """All sets that the plugin would be glad of; those with a cost come last, the cheapest first."""
+        ask = self._ask_sets
+        if ask is None:  # another plugin has registered since it was offered
+            raise AllocationError(f"endpoint {self.resource} does not serve GetPreferredAllocations any more")
         request = draft.PreferredAllocationsRequest(
             available_deviceIDs=available, must_include_deviceIDs=must_include, size=size
         )
         response = self._call(
             "GetPreferredAllocations",
-            lambda seconds: self._draft.GetPreferredAllocations(request, timeout=seconds),
+            lambda seconds: ask(request, seconds),
             "device plugin GetPreferredAllocations rpc failed with err: ",
         )
         own = [
@@ -172,8 +157,7 @@ class PluginConnection:
         except grpc.RpcError as error:
             # gRPC counts in milliseconds and may be a little early; a plugin that says the same is not that late.
             late = time.monotonic() - begun >= 0.9 * self._deadline
-            answer = _answer_of(error)
-            if late and answer is not None and answer.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+            if late and code_of(error) is grpc.StatusCode.DEADLINE_EXCEEDED:
                 text = f"the plugin of {self.resource} did not answer {method} within {self._deadline:g} s"
                 raise AllocationError(f"{prefix}rpc error: code = DeadlineExceeded desc = {text}") from error
             raise AllocationError(prefix + status_text(error)) from error

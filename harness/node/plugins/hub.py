@@ -24,8 +24,9 @@ from numaproof.harness.node.plugins.registration import (
     socket_of,
 )
 from numaproof.harness.node.plugins.registry import RegistryWatcher
-from numaproof.harness.node.plugins.sockets import ListeningSocket, private_directory, wipe_sockets
+from numaproof.harness.node.plugins.sockets import ListeningSocket, private_directory
 from numaproof.harness.providers.devices import Device
+from numaproof.harness.socket_files import wipe_sockets
 from numaproof.harness.topology.provider import AllocationError
 
 SOCKET_NAME = "kubelet.sock"

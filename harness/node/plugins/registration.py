@@ -1,38 +1,18 @@
 """What the node demands of a registration, before it dials back."""
 
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from numaproof.harness.node.plugins.sockets import fits
+from numaproof.harness.resource_names import resource_name_problem
 from numaproof.harness.vocabulary import LONGEST_SOCKET_PATH
 
 VERSION = "v1beta1"
 
-# The quota of a resource is named `requests.<resource>`, and that has to be a qualified name too.
-_QUOTA_PREFIX = "requests."
-_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_DOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
-_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
-
 
 class RegistrationError(Exception):
     """A registration is refused; the text is the kubelet's where the kubelet refuses too."""
-
-
-def is_extended_resource_name(name: str) -> bool:
-    """Whether a device plugin may offer a resource of this name."""
-    domain, slash, rest = name.partition("/")
-    if not slash or "kubernetes.io/" in name or name.startswith(_QUOTA_PREFIX):
-        return False
-    quota_domain = _QUOTA_PREFIX + domain
-    return (
-        len(quota_domain) <= 253
-        and _DOMAIN.fullmatch(quota_domain) is not None
-        and len(rest) <= 63
-        and _NAME.fullmatch(rest) is not None
-    )
 
 
 def check_version(version: str) -> None:
@@ -53,7 +33,7 @@ def check_versions(versions: Sequence[str]) -> None:
 
 def check_resource_name(name: str) -> None:
     """Refuse names that no extended resource can have."""
-    if not is_extended_resource_name(name):
+    if resource_name_problem(name):
         raise RegistrationError(f'the ResourceName "{name}" is invalid')
 
 

@@ -11,7 +11,7 @@ import grpc
 
 from numaproof.harness.api import pluginregistration_v1_pb2 as api
 from numaproof.harness.api import pluginregistration_v1_pb2_grpc as api_grpc
-from numaproof.harness.node.plugins.connection import CHANNEL_OPTIONS, PluginConnection, status_text
+from numaproof.harness.node.plugins.connection import CHANNEL_OPTIONS, PluginConnection
 from numaproof.harness.node.plugins.registration import (
     RegistrationError,
     check_resource_name,
@@ -19,6 +19,7 @@ from numaproof.harness.node.plugins.registration import (
     socket_at,
 )
 from numaproof.harness.node.plugins.sockets import target
+from numaproof.harness.node.plugins.status import status_text
 
 PLUGIN_TYPE = "DevicePlugin"
 # The kubelet's patience with a plugin's answers, and between two attempts.

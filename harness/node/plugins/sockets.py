@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import stat
 from pathlib import Path
 from urllib.parse import quote
 
@@ -10,8 +9,6 @@ import grpc
 
 from numaproof.harness.errors import UserError
 from numaproof.harness.vocabulary import LONGEST_SOCKET_PATH
-
-# What the kernel's sockaddr_un holds, without the closing NUL.
 
 
 def target(path: Path) -> str:
@@ -25,26 +22,12 @@ def private_directory(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.chmod(0o700)
     except OSError as error:
-        raise UserError(f"{path}: cannot be made a private directory ({error.strerror}); give another place") from error
+        raise UserError(f"{path}: cannot be made a private directory ({error.strerror}); give another one") from error
 
 
 def fits(path: Path) -> bool:
     """Whether a unix socket can have this path."""
     return len(os.fsencode(path)) <= LONGEST_SOCKET_PATH
-
-
-def wipe_sockets(directory: Path) -> None:
-    """Remove the sockets that lie directly in a directory, as a kubelet does when it starts."""
-    with os.scandir(directory) as entries:
-        found = list(entries)
-    for entry in found:
-        # Its owner, or another node that starts, may be quicker than we, before the look as well as after it.
-        try:
-            mode = entry.stat(follow_symlinks=False).st_mode
-        except FileNotFoundError:
-            continue
-        if stat.S_ISSOCK(mode):
-            Path(entry.path).unlink(missing_ok=True)
 
 
 class ListeningSocket:

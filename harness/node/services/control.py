@@ -10,13 +10,11 @@ from numaproof.fake_sysfs import Machine
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
 from numaproof.harness.decision.discovery import hugepage_resource
-from numaproof.harness.decision.managers import Managers
 from numaproof.harness.errors import UserError
 from numaproof.harness.node.admission import Admissions, UnknownPodError
+from numaproof.harness.node.encode.control import explain_message, pod_message, state_message, verdict_message
 from numaproof.harness.node.events import EventLog
-from numaproof.harness.node.explain import Explainer
 from numaproof.harness.node.plugins import PluginHub
-from numaproof.harness.node.views import device_message, pod_message, verdict_message
 
 T = TypeVar("T")
 
@@ -31,16 +29,12 @@ class ControlService(api_grpc.ControlServicer):
         self,
         *,
         admissions: Admissions,
-        explainer: Explainer,
-        managers: Managers,
         plugins: PluginHub,
         events: EventLog,
         machine: Machine,
         reserved_cpus: frozenset[int],
     ) -> None:
         self._admissions = admissions
-        self._explainer = explainer
-        self._managers = managers
         self._plugins = plugins
         self._events = events
         self._machine = machine
@@ -58,48 +52,13 @@ class ControlService(api_grpc.ControlServicer):
 
     def Explain(self, request: api.ExplainRequest, context: grpc.ServicerContext) -> api.ExplainResponse:  # noqa: N802
         """Tell how a pod would be decided about."""
-        return _answer(context, lambda: self._explainer.explain(request.manifest))
+        return explain_message(_answer(context, lambda: self._admissions.explain(request.manifest)))
 
     def State(self, request: api.StateRequest, context: grpc.ServicerContext) -> api.StateResponse:  # noqa: N802
         """All pods, plugins and what is free."""
-        plugins = self._plugins.plugins()
-        with self._admissions.lock:
-            last_event = self._events.last
-            records = [one for one in self._admissions.records if one.is_shown]
-            views = [self._admissions.view(record) for record in records]
-            shared = self._managers.cpu.shared_pool
-            allocatable = self._managers.cpu.allocatable
-            memory = self._managers.memory.state
-            # The lists that admission knows: the hub has a new one a moment earlier.
-            listed = {plugin.resource: self._managers.devices.devices(plugin.resource) for plugin in plugins}
-            held: dict[str, set[str]] = {}
-            for devices in self._managers.devices.assignments.values():
-                for resource, ids in devices.items():
-                    held.setdefault(resource, set()).update(ids)
-        return api.StateResponse(
-            pods=map(pod_message, views),
-            shared_cpus=sorted(shared),
-            reserved_cpus=sorted(self._reserved_cpus),
-            free_cpus=sorted(shared & allocatable),
-            memory=[
-                api.NodeMemory(node=node, resource=resource, allocatable=table.allocatable, free=table.free)
-                for node, state in sorted(memory.items())
-                for resource, table in sorted(state.tables.items())
-            ],
-            plugins=[
-                api.Plugin(
-                    resource=plugin.resource,
-                    endpoint=plugin.endpoint,
-                    connected=plugin.connected,
-                    options=plugin.options,
-                    preferred_sets=plugin.plural,
-                    devices=map(device_message, listed[plugin.resource]),
-                    allocated=sorted(held.get(plugin.resource, ())),
-                )
-                for plugin in plugins
-            ],
-            last_event=last_event,
-        )
+        # Before the snapshot, which then has at least what these tell of.
+        last_event, plugins = self._events.last, self._plugins.plugins()
+        return state_message(self._admissions.snapshot(), plugins, self._reserved_cpus, last_event)
 
     def Watch(self, request: api.WatchRequest, context: grpc.ServicerContext) -> Iterator[api.Event]:  # noqa: N802
         """What happened, and what happens from now on."""

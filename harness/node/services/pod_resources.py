@@ -6,10 +6,9 @@ import grpc
 
 from numaproof.harness.api import podresources_v1_pb2 as api
 from numaproof.harness.api import podresources_v1_pb2_grpc as api_grpc
-from numaproof.harness.decision.managers import Managers
 from numaproof.harness.node.admission import Admissions
+from numaproof.harness.node.encode.pod_resources import allocatable_message, pod_resources_message
 from numaproof.harness.node.metrics import Metrics
-from numaproof.harness.node.views import container_devices, container_memory, pod_resources_message
 
 VERSION = "v1"
 
@@ -17,9 +16,8 @@ VERSION = "v1"
 class PodResourcesService(api_grpc.PodResourcesListerServicer):
     """Tells what each admitted pod was given, and what there is to give."""
 
-    def __init__(self, admissions: Admissions, managers: Managers, metrics: Metrics) -> None:
+    def __init__(self, admissions: Admissions, metrics: Metrics) -> None:
         self._admissions = admissions
-        self._managers = managers
         self._metrics = metrics
 
     def List(  # noqa: N802
@@ -27,36 +25,21 @@ class PodResourcesService(api_grpc.PodResourcesListerServicer):
     ) -> api.ListPodResourcesResponse:
         """All admitted pods."""
         self._count("list")
-        with self._admissions.lock:
-            views = [self._admissions.view(record) for record in self._admissions.records if record.is_shown]
-        return api.ListPodResourcesResponse(pod_resources=map(pod_resources_message, views))
+        return api.ListPodResourcesResponse(pod_resources=map(pod_resources_message, self._admissions.snapshot().pods))
 
     def GetAllocatableResources(  # noqa: N802
         self, request: api.AllocatableResourcesRequest, context: grpc.ServicerContext
     ) -> api.AllocatableResourcesResponse:
         """All that could be given to pods: healthy devices, CPUs and memory that are not reserved."""
         self._count("get_allocatable")
-        with self._admissions.lock:
-            healthy = self._managers.devices.healthy()
-            devices = {
-                resource: [device for device in self._managers.devices.devices(resource) if device.id in ids]
-                for resource, ids in healthy.items()
-            }
-            cpus, memory = self._managers.cpu.allocatable, self._managers.memory.allocatable
-        return api.AllocatableResourcesResponse(
-            devices=[message for resource in devices for message in container_devices(resource, devices[resource])],
-            cpu_ids=sorted(cpus),
-            memory=container_memory(memory),
-        )
+        return allocatable_message(self._admissions.snapshot())
 
     def Get(  # noqa: N802
         self, request: api.GetPodResourcesRequest, context: grpc.ServicerContext
     ) -> api.GetPodResourcesResponse:
         """One pod, by its name."""
         self._count("get")
-        with self._admissions.lock:
-            record = self._admissions.records.named(request.pod_namespace, request.pod_name)
-            view = None if record is None or not record.is_shown else self._admissions.view(record)
+        view = self._admissions.snapshot().find(request.pod_namespace, request.pod_name)
         if view is None:
             self._metrics.pod_resources_errors["get"].add(VERSION)
             _abort(context, f"pod {request.pod_name} in namespace {request.pod_namespace} not found")

@@ -52,7 +52,7 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
         return connection, ("local", 0)
 
     def handle_error(self, *_arguments: Any) -> None:
-        """A client that hangs up in the middle is no news."""
+        """A client that hangs up in the middle is nothing to tell of."""
 
 
 class WebServer:

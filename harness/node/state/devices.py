@@ -9,6 +9,9 @@ from typing import Any
 
 from numaproof.harness.node.state import files
 from numaproof.harness.node.state.checksum import fnv1a, go_int_map, go_list, go_map, go_struct
+from numaproof.harness.providers.devices import Device
+
+NO_NODE = -1  # where the kubelet files devices that have no NUMA node
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,24 @@ class DeviceState:
 
     entries: tuple[DeviceEntry, ...]
     registered: Mapping[str, tuple[str, ...]]  # resource -> ids of its healthy devices
+
+
+def ids_by_node(devices: Iterable[Device]) -> dict[int, tuple[str, ...]]:
+    """Device ids by NUMA node; one of several nodes is in each."""
+    found: dict[int, list[str]] = {}
+    for device in devices:
+        for node in device.numa or (NO_NODE,):
+            found.setdefault(node, []).append(device.id)
+    return {node: tuple(ids) for node, ids in found.items()}
+
+
+def devices_of(ids: Mapping[int, tuple[str, ...]]) -> tuple[Device, ...]:
+    """The devices of a state file; unhealthy until their plugin says otherwise."""
+    nodes: dict[str, list[int]] = {}
+    for node, names in sorted(ids.items()):
+        for name in names:
+            nodes.setdefault(name, []).extend(() if node == NO_NODE else (node,))
+    return tuple(Device(name, tuple(found) or None, healthy=False) for name, found in sorted(nodes.items()))
 
 
 def dump(state: DeviceState) -> str:

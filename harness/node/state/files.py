@@ -53,7 +53,7 @@ def read(path: Path) -> dict[str, Any] | None:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        raise corrupt(path, "is no JSON") from None
+        raise corrupt(path, "is not JSON") from None
     if not isinstance(value, dict):
         raise corrupt(path, "holds no JSON object")
     return value

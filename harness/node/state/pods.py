@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.errors import UserError
 from numaproof.harness.node.state import files
+from numaproof.harness.node.state.devices import devices_of, ids_by_node
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.providers.memory import Block
@@ -26,46 +28,32 @@ _LONGEST_NAME = 200  # file systems hold 255 bytes; ours has a frame
 
 
 @dataclass(frozen=True, slots=True)
-class SavedDevices:
-    """The devices of one resource, by NUMA node (-1: none), and what their plugin answered."""
-
-    ids: Mapping[int, tuple[str, ...]]
-    response: bytes  # a serialized ContainerAllocateResponse
-
-
-@dataclass(frozen=True, slots=True)
-class SavedContainer:
-    """All that a container was given."""
-
-    affinity: TopologyHint
-    cpus: frozenset[int]
-    memory: tuple[Block, ...]
-    devices: Mapping[str, SavedDevices]  # by resource
-
-
-@dataclass(frozen=True, slots=True)
 class SavedPod:
-    """An admitted pod."""
+    """An admitted pod, what each of its containers was given, and what the plugins answered for it."""
 
     pod: Pod
     manifest: Mapping[str, Any]
-    containers: Mapping[str, SavedContainer]
+    assignments: Mapping[str, Assignment]  # by container; devices that were loaded are unhealthy until they are listed
+    responses: Mapping[tuple[str, str], bytes]  # by container and resource: a serialized ContainerAllocateResponse
 
 
 def save(directory: Path, saved: SavedPod) -> None:
     """Make the pod's admission durable."""
+    responses: dict[str, dict[str, bytes]] = {name: {} for name in saved.assignments}
+    for (name, resource), response in saved.responses.items():
+        responses[name][resource] = response
     content = {
         "manifest": saved.manifest,
         "uid": saved.pod.uid,
-        "containers": {name: _container_json(one) for name, one in saved.containers.items()},
+        "containers": {name: _container_json(one, responses[name]) for name, one in saved.assignments.items()},
     }
     text = files.compact(content | {"checksum": _checksum(content)})
-    files.write(_place(directory, saved.pod.uid), text, durable=True)
+    files.write(_file_of(directory, saved.pod.uid), text, durable=True)
 
 
 def delete(directory: Path, uid: str) -> None:
     """Make the pod's removal durable."""
-    _place(directory, uid).unlink(missing_ok=True)
+    _file_of(directory, uid).unlink(missing_ok=True)
     files.sync_directory(directory)
 
 
@@ -81,45 +69,47 @@ def _load(path: Path) -> SavedPod:
         computed = _checksum(content)
         manifest = content["manifest"]
         pod = pod_from(manifest | {"metadata": manifest["metadata"] | {"uid": content["uid"]}})
-        containers = {name: _container_of(one) for name, one in content["containers"].items()}
+        assignments = {name: _assignment_of(one) for name, one in content["containers"].items()}
+        responses = {
+            (name, resource): base64.b64decode(held["response"], validate=True)
+            for name, one in content["containers"].items()
+            for resource, held in one["devices"].items()
+        }
     except (UserError, KeyError, TypeError, ValueError, AttributeError, binascii.Error):
         raise files.corrupt(path, "is not an admitted pod's file") from None
     files.check_sum(path, stored, computed)
-    return SavedPod(pod, manifest, containers)
+    return SavedPod(pod, manifest, assignments, responses)
 
 
-def _container_json(container: SavedContainer) -> dict[str, Any]:
+def _container_json(container: Assignment, responses: Mapping[str, bytes]) -> dict[str, Any]:
     return {
         "affinity": {"mask": container.affinity.affinity, "preferred": container.affinity.preferred},
         "cpus": sorted(container.cpus),
         "memory": [{"nodes": one.nodes, "resource": one.resource, "size": one.size} for one in container.memory],
         "devices": {
             resource: {
-                "ids": {str(node): list(ids) for node, ids in one.ids.items()},
-                "response": base64.b64encode(one.response).decode(),
+                "ids": {str(node): list(ids) for node, ids in ids_by_node(devices).items()},
+                "response": base64.b64encode(responses.get(resource, b"")).decode(),
             }
-            for resource, one in container.devices.items()
+            for resource, devices in container.devices.items()
         },
     }
 
 
-def _container_of(content: Mapping[str, Any]) -> SavedContainer:
+def _assignment_of(content: Mapping[str, Any]) -> Assignment:
     mask = content["affinity"]["mask"]
-    return SavedContainer(
+    return Assignment(
         TopologyHint(None if mask is None else NodeMask(mask), bool(content["affinity"]["preferred"])),
         frozenset(content["cpus"]),
         tuple(Block(tuple(one["nodes"]), one["resource"], one["size"]) for one in content["memory"]),
         {
-            resource: SavedDevices(
-                {int(node): tuple(ids) for node, ids in one["ids"].items()},
-                base64.b64decode(one["response"], validate=True),
-            )
+            resource: devices_of({int(node): tuple(ids) for node, ids in one["ids"].items()})
             for resource, one in content["devices"].items()
         },
     )
 
 
-def _place(directory: Path, uid: str) -> Path:
+def _file_of(directory: Path, uid: str) -> Path:
     name = quote(uid, safe="")
     if len(name) > _LONGEST_NAME:
         name = hashlib.sha256(uid.encode()).hexdigest()

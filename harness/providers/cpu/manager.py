@@ -1,6 +1,7 @@
 """The CPU manager: which containers have CPUs of their own, and which CPUs the others share."""
 
 from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final
 
 from numaproof.harness.errors import UserError
 from numaproof.harness.pods.pod import Container, Pod
@@ -19,6 +20,8 @@ from numaproof.harness.vocabulary import ContainerKey
 
 class CpuManager:
     """Gives whole CPUs to containers of Guaranteed pods (policy static), or leaves all CPUs to all (policy none)."""
+
+    name: Final = "cpu"
 
     def __init__(
         self,
@@ -50,6 +53,10 @@ class CpuManager:
     def assignments(self) -> Mapping[ContainerKey, frozenset[int]]:
         """The exclusive CPUs of every container that has some."""
         return {key: ids_of(cpus) for key, cpus in self._assigned.items()}
+
+    def held(self, uid: str, container: str) -> frozenset[int]:
+        """The exclusive CPUs of a container; empty if it has none."""
+        return ids_of(self._assigned.get((uid, container), 0))
 
     @property
     def shared_pool(self) -> frozenset[int]:
@@ -135,6 +142,14 @@ class CpuManager:
         for key in [key for key in self._assigned if key[0] == uid]:
             self._shared |= self._assigned.pop(key)
 
+    def checkpoint(self) -> Any:
+        """What is assigned, shared and left behind, to come back to by `rollback`."""
+        return self._assigned.copy(), self._shared, self._reusable
+
+    def rollback(self, checkpoint: Any) -> None:
+        """Have assigned what was assigned at the checkpoint."""
+        self._assigned, self._shared, self._reusable = checkpoint
+
     def _pool(self) -> CpuSet:
         return self.topology.cpus & ~self._reserved if self.options.strict_reservation else self.topology.cpus
 
@@ -187,8 +202,7 @@ class CpuManager:
         Only the pod whose containers were given CPUs last is remembered: pods are admitted one at a time.
         """
         before = self._reusable.get(pod.uid, 0)
-        passing = pod.is_init(container) and not container.restartable
-        self._reusable = {pod.uid: before | cpus if passing else before & ~cpus}
+        self._reusable = {pod.uid: before | cpus if pod.ends(container) else before & ~cpus}
 
 
 def _check_reserved(reserved: Collection[int], topology: CpuTopology) -> None:

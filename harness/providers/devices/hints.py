@@ -50,13 +50,13 @@ def affinities(inventory: Inventory, ids: Iterable[str]) -> frozenset[NodeMask]:
 
     That is one mask, the union, unless devices sit on several nodes at once; devices without topology do not matter.
     """
-    places = inventory.places(ids).keys() - {EMPTY}
+    occupied = inventory.places(ids).keys() - {EMPTY}
     found = {EMPTY}
-    for place in sorted(places, key=lambda mask: (mask.bit_count(), mask)):
+    for nodes in sorted(occupied, key=lambda mask: (mask.bit_count(), mask)):
         found = {
             wider
             for mask in found
-            for wider in ([mask] if mask & place else [NodeMask(mask | 1 << node) for node in ids_of(place)])
+            for wider in ([mask] if mask & nodes else [NodeMask(mask | 1 << node) for node in ids_of(nodes)])
         }
     fewest = min(mask.bit_count() for mask in found)
     return frozenset(mask for mask in found if mask and mask.bit_count() == fewest)

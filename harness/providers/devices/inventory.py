@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from numaproof.harness.topology.bitmask import EMPTY, MAX_NODE, NodeMask, mask_of
 
-UNKNOWN_NODE = -1  # what plugins send when they do not know: no place
+UNKNOWN_NODE = -1  # what plugins send when they do not know: no node
 
 
 @dataclass(frozen=True, slots=True)

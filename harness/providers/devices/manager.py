@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
+from typing import Any, Final
 
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.pods.quantity import value
@@ -13,6 +14,7 @@ from numaproof.harness.providers.devices.choice import choose
 from numaproof.harness.providers.devices.hints import affinities, device_family
 from numaproof.harness.providers.devices.inventory import Device, Inventory, inventory_of
 from numaproof.harness.providers.devices.port import PreferredPort
+from numaproof.harness.providers.devices.preferred_sets import PreferredSets
 from numaproof.harness.topology.bitmask import NodeMask
 from numaproof.harness.topology.hints import ENUMERATED_NODES, HintFamily, Hints, TopologyHint
 from numaproof.harness.topology.provider import AllocationError
@@ -28,6 +30,8 @@ class DeviceManager:
     One decision at a time; lists may arrive meanwhile (from another thread, too), and count from the next one on.
     """
 
+    name: Final = "devices"
+
     def __init__(
         self,
         numa_nodes: Collection[int],
@@ -37,6 +41,7 @@ class DeviceManager:
     ) -> None:
         self._numa_nodes = tuple(sorted(numa_nodes))
         self._port = preferred
+        self._preferred_sets = PreferredSets(preferred)
         self._active = active
         self._allocated = allocated
         self._inventories: dict[str, Inventory] = {}
@@ -56,8 +61,7 @@ class DeviceManager:
 
     def forget(self, resource: str) -> None:
         """The plugin is gone for good: nothing can be allocated, what is assigned stays so."""
-        if resource in self._inventories:
-            self._inventories[resource] = replace(self._inventories[resource], healthy=None)
+        self._inventories[resource] = replace(self._inventory(resource), healthy=None)
 
     def restore(
         self, assignments: Mapping[ContainerKey, Mapping[str, frozenset[str]]], registered: Collection[str] = ()
@@ -70,6 +74,29 @@ class DeviceManager:
     def devices(self, resource: str) -> tuple[Device, ...]:
         """The devices listed last, also those of a plugin that is gone."""
         return tuple(self._inventory(resource).devices.values())
+
+    def resources(self) -> list[str]:
+        """Every resource that was ever listed or registered, also those of plugins that are gone."""
+        return sorted(self._inventories.copy())
+
+    def listed(self, resource: str) -> Mapping[str, Device]:
+        """The devices listed last, by id, also those of a plugin that is gone."""
+        return self._inventory(resource).devices
+
+    def held(self, uid: str, container: str) -> dict[str, tuple[Device, ...]]:
+        """The devices of a container, by resource; one that is not listed any more counts as unhealthy."""
+        held: dict[str, tuple[Device, ...]] = {}
+        for resource, ids in self._assignments.get((uid, container), {}).items():
+            listed = self.listed(resource)
+            held[resource] = tuple(listed.get(one) or Device(one, None, healthy=False) for one in sorted(ids))
+        return held
+
+    def amount(self, resource: str) -> int | None:
+        """How many devices of a resource the node can count on; None: it never had any plugin."""
+        if resource not in self._inventories:
+            return None
+        # Devices that are in use count even if they have become unhealthy meanwhile.
+        return max(len(self._inventory(resource).healthy or ()), len(self._in_use(resource)))
 
     def healthy(self) -> Mapping[str, frozenset[str]]:
         """The healthy devices of every registered resource."""
@@ -91,7 +118,7 @@ class DeviceManager:
         hints: dict[str, list[TopologyHint] | HintFamily | None] = {}
         for resource, request in self._requests(container).items():
             held = self._held(pod.uid, container.name, resource) or frozenset()
-            hints[resource] = self._hints(resource, request, held, self._reusable_of(pod.uid, resource))
+            hints[resource] = self._hints(pod.uid, resource, request, held, self._reusable_of(pod.uid, resource))
         return hints
 
     def get_pod_topology_hints(self, pod: Pod) -> Hints:
@@ -103,7 +130,7 @@ class DeviceManager:
             held: frozenset[str] = frozenset().union(
                 *(self._held(pod.uid, container.name, resource) or () for container in pod.all_containers())
             )
-            hints[resource] = self._hints(resource, request, held, frozenset())
+            hints[resource] = self._hints(pod.uid, resource, request, held, frozenset())
         return hints
 
     def allocate(self, pod: Pod, container: Container, affinity: TopologyHint) -> None:
@@ -120,7 +147,7 @@ class DeviceManager:
             if self._allocated is not None:
                 self._allocated(pod, container, resource, chosen)
             self._assignments.setdefault((pod.uid, container.name), {})[resource] = chosen
-        leaves_devices = any(init.name == container.name and not init.restartable for init in pod.init_containers)
+        leaves_devices = pod.ends(container)
         for resource, held in self._assignments.get((pod.uid, container.name), {}).items():
             before = self._reusable.get(resource, frozenset())
             self._reusable[resource] = before | held if leaves_devices else before - held
@@ -128,11 +155,22 @@ class DeviceManager:
     def remove(self, uid: str) -> None:
         """Take back all that a pod holds."""
         self._keep(lambda owner: owner != uid)
+        self._preferred_sets.forget(uid)
         if self._reusable_by == uid:
             self._reusable_by, self._reusable = "", {}
 
+    def checkpoint(self) -> Any:
+        """What is assigned and left behind, to come back to by `rollback`; lists are not part of it."""
+        assignments = {key: held.copy() for key, held in self._assignments.items()}
+        return assignments, self._reusable_by, self._reusable.copy()
+
+    def rollback(self, checkpoint: Any) -> None:
+        """Have assigned what was assigned at the checkpoint."""
+        self._assignments, self._reusable_by, self._reusable = checkpoint
+        self._preferred_sets = PreferredSets(self._port)  # what was answered was for the decision that is taken back
+
     def _hints(
-        self, resource: str, request: int, held: frozenset[str], reusable: frozenset[str]
+        self, uid: str, resource: str, request: int, held: frozenset[str], reusable: frozenset[str]
     ) -> list[TopologyHint] | HintFamily | None:
         inventory = self._inventory(resource)
         if not inventory.has_topology:
@@ -148,12 +186,13 @@ class DeviceManager:
         if family is None:
             return []
         if not held:
-            family = self._with_preferred_sets(family, resource, inventory, available, reusable, request)
+            family = self._with_preferred_sets(family, uid, resource, inventory, available, reusable, request)
         return list(family.hints()) if family.nodes.bit_count() <= ENUMERATED_NODES else family
 
     def _with_preferred_sets(
         self,
         family: HintFamily,
+        uid: str,
         resource: str,
         inventory: Inventory,
         available: frozenset[str],
@@ -161,18 +200,14 @@ class DeviceManager:
         request: int,
     ) -> HintFamily:
         """With the plural draft the preferred hints are those on which a preferred allocation lies."""
-        if self._port is None or not self._port.offers_plural(resource):
+        if not self._preferred_sets.offered(resource):
             return family
         inherited = sorted(reusable)[:request]
         try:
-            answer = self._port.preferred_sets(resource, sorted(available | reusable), inherited, request)
+            sets = self._preferred_sets.for_hints(uid, resource, available | reusable, inherited, request)
         except AllocationError:
             return family  # hints cannot fail; the allocation asks again and tells
-        preferred: set[NodeMask] = set()
-        for ids in answer:
-            if _is_valid(ids, available | reusable, inherited, request):
-                preferred |= affinities(inventory, ids)
-        return replace(family, preferred_masks=frozenset(preferred))
+        return replace(family, preferred_masks=frozenset().union(*(affinities(inventory, ids) for ids in sets)))
 
     def _chosen(
         self, pod: Pod, container: Container, resource: str, required: int, affinity: NodeMask | None
@@ -202,18 +237,14 @@ class DeviceManager:
             reusable=self._reusable_of(pod.uid, resource),
             in_use=self._in_use(resource),
             affinity=affinity,
-            ask=lambda available, chosen, size: self._ask(resource, available, chosen, size),
+            ask_sets=partial(self._preferred_sets.for_allocation, pod.uid, resource),
+            ask=partial(self._ask, resource),
         )
 
     def _ask(self, resource: str, available: Collection[str], chosen: Collection[str], size: int) -> Collection[str]:
-        if self._port is None:
+        if self._port is None or not self._port.offers(resource):
             return ()
-        arguments = resource, sorted(available), sorted(chosen), size
-        if self._port.offers_plural(resource):
-            for ids in self._port.preferred_sets(*arguments):
-                if _is_valid(ids, available, chosen, size):
-                    return ids
-        return self._port.preferred(*arguments) if self._port.offers(resource) else ()
+        return self._port.preferred(resource, sorted(available), sorted(chosen), size)
 
     def _requests(self, container: Container) -> dict[str, int]:
         return {
@@ -245,8 +276,3 @@ class DeviceManager:
 def _limit(resource: str, container: Container) -> int:
     # Devices cannot be overcommitted: what a container requests is its limit.
     return value(container.limits.get(resource, Fraction(0)))
-
-
-def _is_valid(ids: Collection[str], available: Collection[str], must_include: Collection[str], size: int) -> bool:
-    """Whether a preferred allocation answers what was asked: so many available devices, the necessary ones included."""
-    return len(ids) == size == len(set(ids)) and set(must_include) <= set(ids) <= set(available)

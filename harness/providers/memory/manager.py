@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from numaproof.harness.errors import UserError
 from numaproof.harness.pods.pod import Container, Pod
@@ -32,6 +32,8 @@ POLICIES: Final = ("None", "Static")
 
 class MemoryManager:
     """Hints for and assignments of memory; the policy `None` has no opinion and assigns nothing."""
+
+    name: Final = "memory"
 
     def __init__(
         self,
@@ -126,6 +128,18 @@ class MemoryManager:
                 self._release(owner, name)
         self._reusable.forget(uid)
 
+    def checkpoint(self) -> Any:
+        """What is assigned and left behind, to come back to by `rollback`.
+
+        Giving back what a pod got is not enough for that: it shifts memory within a group of nodes.
+        """
+        return self._blocks.copy(), self._state, self._reusable.checkpoint()
+
+    def rollback(self, checkpoint: Any) -> None:
+        """Have assigned what was assigned at the checkpoint."""
+        self._blocks, self._state, reusable = checkpoint
+        self._reusable.rollback(reusable)
+
     def release_init(self, uid: str, container: str) -> None:
         """Give back what a finished init container (by its own name) still holds, when the next container starts."""
         self._release(uid, container)
@@ -194,7 +208,7 @@ class MemoryManager:
         for init in pod.init_containers:
             if init.name == container.name:
                 break
-            if not init.restartable and (pod.uid, init.name) in self._blocks:
+            if pod.ends(init) and (pod.uid, init.name) in self._blocks:
                 before[pod.uid, init.name] = self._blocks[pod.uid, init.name]
         return shrink_reused(before, taken)
 

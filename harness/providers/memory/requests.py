@@ -31,7 +31,7 @@ def pod_request(pod: Pod) -> Mapping[str, int]:
     starting: dict[str, int] = {}
     for container in pod.init_containers:
         request = container_request(container)
-        if container.restartable:
+        if not pod.ends(container):
             sidecars.update(request)
             continue
         for resource, size in request.items():

@@ -22,7 +22,7 @@ class ReusableMemory:
         """Blocks of an init container become reusable, at its largest; any other container uses them up."""
         if pod.uid != self._uid:
             self._uid, self._sizes = pod.uid, {}
-        leaves_memory = is_plain_init(pod, container)
+        leaves_memory = pod.ends(container)
         for block in blocks:
             place = mask_of(block.nodes), block.resource
             if leaves_memory:
@@ -30,14 +30,15 @@ class ReusableMemory:
             elif place in self._sizes:
                 self._sizes[place] = max(self._sizes[place] - block.size, 0)
 
+    def checkpoint(self) -> tuple[str, dict[tuple[NodeMask, str], int]]:
+        return self._uid, self._sizes.copy()
+
+    def rollback(self, checkpoint: tuple[str, dict[tuple[NodeMask, str], int]]) -> None:
+        self._uid, self._sizes = checkpoint
+
     def forget(self, uid: str) -> None:
         if uid == self._uid:
             self._uid, self._sizes = "", {}
-
-
-def is_plain_init(pod: Pod, container: Container) -> bool:
-    """Whether the container ends before the next one starts: an init container that is no sidecar."""
-    return any(init.name == container.name and not init.restartable for init in pod.init_containers)
 
 
 def shrink_reused(

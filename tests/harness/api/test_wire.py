@@ -17,23 +17,33 @@ from numaproof.harness.api import (
     pluginregistration_v1_pb2_grpc,
     podresources_v1_pb2,
     podresources_v1_pb2_grpc,
+    preferredallocations_draft_pb2,
+    preferredallocations_draft_pb2_grpc,
 )
+from tests.harness.api.wire import part, text, whole
 
-# The service as it is published -> its module here, and its methods.
-SERVICES: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "v1beta1.Registration": (deviceplugin_v1beta1_pb2_grpc, ("Register",)),
-    "v1beta1.DevicePlugin": (
+# The service as it is published, its module here, and its methods there.
+SERVICES: list[tuple[str, Any, tuple[str, ...]]] = [
+    ("v1beta1.Registration", deviceplugin_v1beta1_pb2_grpc, ("Register",)),
+    (
+        "v1beta1.DevicePlugin",
         deviceplugin_v1beta1_pb2_grpc,
         ("GetDevicePluginOptions", "ListAndWatch", "GetPreferredAllocation", "Allocate", "PreStartContainer"),
     ),
-    "v1.PodResourcesLister": (podresources_v1_pb2_grpc, ("List", "GetAllocatableResources", "Get")),
-    "pluginregistration.Registration": (pluginregistration_v1_pb2_grpc, ("GetInfo", "NotifyRegistrationStatus")),
-    "numaproof.v1.PreferredAllocations": (
-        numaproof_v1_pb2_grpc,
+    ("v1.PodResourcesLister", podresources_v1_pb2_grpc, ("List", "GetAllocatableResources", "Get")),
+    ("pluginregistration.Registration", pluginregistration_v1_pb2_grpc, ("GetInfo", "NotifyRegistrationStatus")),
+    # The diff of the Topology Manager proposal.
+    ("v1beta1.DevicePlugin", preferredallocations_draft_pb2_grpc, ("GetPreferredAllocations",)),
+    (
+        "numaproof.v1.PreferredAllocations",
+        preferredallocations_draft_pb2_grpc,
         ("GetPreferredAllocationsOptions", "GetPreferredAllocations"),
     ),
-    "numaproof.v1.Control": (numaproof_v1_pb2_grpc, ("Admit", "Remove", "Explain", "State", "Watch", "Machine")),
-}
+    ("numaproof.v1.Control", numaproof_v1_pb2_grpc, ("Admit", "Remove", "Explain", "State", "Watch", "Machine")),
+]
+every_service = pytest.mark.parametrize(
+    ("service", "module", "methods"), SERVICES, ids=[f"{name}-{len(methods)}" for name, _, methods in SERVICES]
+)
 
 
 class Paths(grpc.GenericRpcHandler):
@@ -61,9 +71,10 @@ def channel_to(server: grpc.Server) -> grpc.Channel:
     return grpc.insecure_channel(f"127.0.0.1:{port}")
 
 
-@pytest.mark.parametrize("service", SERVICES)
-def test_our_clients_call_the_published_paths(service: str, server: grpc.Server) -> None:
-    module, methods = SERVICES[service]
+@every_service
+def test_our_clients_call_the_published_paths(
+    service: str, module: Any, methods: tuple[str, ...], server: grpc.Server
+) -> None:
     paths = Paths()
     server.add_generic_rpc_handlers((paths,))
     with channel_to(server) as channel:
@@ -76,9 +87,10 @@ def test_our_clients_call_the_published_paths(service: str, server: grpc.Server)
     assert paths.called == [f"/{service}/{method}" for method in methods]
 
 
-@pytest.mark.parametrize("service", SERVICES)
-def test_our_servers_answer_on_the_published_paths(service: str, server: grpc.Server) -> None:
-    module, methods = SERVICES[service]
+@every_service
+def test_our_servers_answer_on_the_published_paths(
+    service: str, module: Any, methods: tuple[str, ...], server: grpc.Server
+) -> None:
     name = service.rpartition(".")[2]
     getattr(module, f"add_{name}Servicer_to_server")(getattr(module, f"{name}Servicer")(), server)
     with channel_to(server) as channel:
@@ -95,6 +107,7 @@ def _request(module: Any, service: str, method: str) -> Message:
         deviceplugin_v1beta1_pb2_grpc: deviceplugin_v1beta1_pb2,
         podresources_v1_pb2_grpc: podresources_v1_pb2,
         pluginregistration_v1_pb2_grpc: pluginregistration_v1_pb2,
+        preferredallocations_draft_pb2_grpc: preferredallocations_draft_pb2,
         numaproof_v1_pb2_grpc: numaproof_v1_pb2,
     }[module]
     found = messages.DESCRIPTOR.services_by_name[service.rpartition(".")[2]].methods_by_name[method]
@@ -106,25 +119,10 @@ def _drained(answer: Any) -> None:
         list(answer)
 
 
-def text(number: int, value: str) -> bytes:
-    """A string field on the wire."""
-    return part(number, value.encode())
-
-
-def part(number: int, value: bytes) -> bytes:
-    """A field with a length on the wire: number and type 2, length, value."""
-    return bytes([number << 3 | 2, len(value)]) + value
-
-
-def whole(number: int, value: int) -> bytes:
-    """A small integer field on the wire: number and type 0, value."""
-    return bytes([number << 3, value])
-
-
 dp = deviceplugin_v1beta1_pb2
 pr = podresources_v1_pb2
 reg = pluginregistration_v1_pb2
-draft = numaproof_v1_pb2
+draft = preferredallocations_draft_pb2
 
 MESSAGES: list[tuple[Message, bytes]] = [
     (
@@ -258,6 +256,16 @@ MESSAGES: list[tuple[Message, bytes]] = [
     (
         draft.PreferredAllocationsRequest(available_deviceIDs=["a", "b"], must_include_deviceIDs=["b"], size=2),
         text(1, "a") + text(1, "b") + text(2, "b") + whole(3, 2),
+    ),
+    # As the proposal's diff has it, and with the extension for costs.
+    (
+        draft.PreferredAllocationsResponse(
+            preferred_allocations=[
+                dp.ContainerAllocateRequest(devices_ids=["a", "b"]),
+                dp.ContainerAllocateRequest(devices_ids=["c"]),
+            ]
+        ),
+        part(1, text(1, "a") + text(1, "b")) + part(1, text(1, "c")),
     ),
     (
         draft.PreferredAllocationsResponse(

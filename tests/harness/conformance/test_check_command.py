@@ -105,7 +105,7 @@ def test_the_machine_is_the_subjects_sysfs(capsys: pytest.CaptureFixture[str]) -
 
 def test_environment_binds_and_the_options_file() -> None:
     Path("device.yaml").write_text("- {id: z}\n")
-    script = '[ "$KIND" = generic ] && exec "$0" -m plugins_mock "$KIND" --devices /mnt/np/device.yaml'
+    script = '[ "$KIND" = generic ] && exec "$0" -m numaproof.plugins_mock "$KIND" --devices /mnt/np/device.yaml'
     options = {"command": ["sh", "-c", script, sys.executable], "bind": ["device.yaml:/mnt/np/device.yaml:ro"]}
     options |= {"env": ["KIND=generic"], "exclude": ["dp/register/*"]}
     Path("numaproof.yaml").write_text(yaml.safe_dump({"check": options}))
@@ -115,8 +115,8 @@ def test_environment_binds_and_the_options_file() -> None:
 
 def test_a_subject_that_runs_already() -> None:
     devices = [MockDevice("a"), MockDevice("b")]
-    with short_directory() as place, MockPlugin("example.com/x", devices, place) as plugin:
-        assert numaproof_check("--exclude", "dp/list/8", "--yaml", "r.yaml", "--dir", str(place)) == 0
+    with short_directory() as directory, MockPlugin("example.com/x", devices, directory) as plugin:
+        assert numaproof_check("--exclude", "dp/list/8", "--yaml", "r.yaml", "--dir", str(directory)) == 0
         data = {entry["id"]: entry for entry in yaml.safe_load(Path("r.yaml").read_text())["checks"]}
         assert data["dp/register/6"]["verdict"] == "pass"
         assert data["dp/register/11"]["verdict"] == "skip"
@@ -130,9 +130,9 @@ def test_a_subject_that_runs_already() -> None:
 
 
 def test_repeat_stops_at_the_first_bad_run(capsys: pytest.CaptureFixture[str]) -> None:
-    with short_directory() as place:
+    with short_directory() as directory:
         faults = {"GetDevicePluginOptions": [Fault("error", "INTERNAL", times=1)]}
-        with MockPlugin("example.com/x", [MockDevice("a")], place, faults=faults) as plugin:
+        with MockPlugin("example.com/x", [MockDevice("a")], directory, faults=faults) as plugin:
             asked = ["--only", "dp/options/1", "--repeat", "3", "--socket", str(plugin.socket)]
             assert numaproof_check(*asked) == 1
             assert capsys.readouterr().out.count("seed") == 1
@@ -210,10 +210,10 @@ def test_a_bad_options_file_is_one_line(content: str, said: str) -> None:
 def numaproof_processes(mark: str) -> list[str]:
     """The processes that carry a mark in their environment."""
     found = []
-    for place in Path("/proc").glob("[0-9]*/environ"):
+    for path in Path("/proc").glob("[0-9]*/environ"):
         try:
-            if mark.encode() in place.read_bytes():
-                found.append(place.parent.name)
+            if mark.encode() in path.read_bytes():
+                found.append(path.parent.name)
         except OSError:
             continue
     return [pid for pid in found if int(pid) != os.getpid()]
@@ -266,8 +266,8 @@ def test_a_health_command_reaches_a_port_of_the_subject() -> None:
     server += "threading.Thread(target=h.HTTPServer(('127.0.0.1', 80), h.SimpleHTTPRequestHandler).serve_forever, "
     server += "daemon=True).start(); sys.exit(subprocess.call(sys.argv[1:]))"
     ask = f"{sys.executable} -c \"import urllib.request as u; u.urlopen('http://127.0.0.1/')\" && "
-    with short_directory() as place:
-        sick = place / "sick"
+    with short_directory() as directory:
+        sick = directory / "sick"
         flips = ["--unhealthy", f"{ask} echo 1 > {sick}", "--healthy", f"rm {sick}"]
         subject = [sys.executable, "-c", server, *MOCK, "--health-file", str(sick)]
         assert numaproof_check("--only", "dp/list/10", "--only", "dp/list/11", *flips, "--", *subject) == 0

@@ -6,11 +6,13 @@ from dataclasses import replace
 import pytest
 
 from numaproof.harness.conformance.catalogue import CATALOGUE
-from numaproof.harness.conformance.outcome import Facts
-from numaproof.harness.conformance.run import Report, Settings, check_command
+from numaproof.harness.conformance.finding import Facts
+from numaproof.harness.conformance.result import Report
+from numaproof.harness.conformance.run import Settings, check_command
 from numaproof.harness.conformance.stage import Flips, Pace
-from numaproof.harness.conformance.subject import Place
-from tests.harness.conformance.mocks import ForkedMock, MockSubject
+from numaproof.harness.conformance.subject import SessionDirectories
+from numaproof.harness.runtimes import Running
+from tests.harness.conformance.mocks import MockSubject
 from tests.places import short_directory
 
 # A start may take long on a busy machine; what a running plugin does takes milliseconds, so ten seconds are plenty.
@@ -90,7 +92,7 @@ DEFECTS: dict[str, list[tuple[list[str], set[str]]]] = {
     ],
     "dp/watcher/2": [(["NotifyRegistrationStatus=give-up"], set())],
 }
-# Defects that are told after a time in which nothing happens: these runs take place side by side.
+# Defects that show after a time in which nothing happens: these runs take place side by side.
 WAITED_FOR = {
     "GetDevicePluginOptions=hang", "Register=early", "Register=once", "Register=give-up", "Stop=ignore",
     "ListAndWatch=silent", "ListAndWatch=single", "ListAndWatch=stale", "ListAndWatch=no-recovery", "Allocate=hang",
@@ -105,8 +107,8 @@ def run(check: str, defect: list[str], *, supervise: bool = False) -> Report:
     """A full run against a plugin of five devices that offers everything, with a defect."""
     devices = [word for device in ("a=0", "b=1", "c", "d=0,1", "0000:3b:00.0=1") for word in ("--device", device)]
     way = ["--registry", "{registry}"] if check.startswith("dp/watcher") else []
-    with short_directory() as place:
-        sick = place / "sick"
+    with short_directory() as directory:
+        sick = directory / "sick"
         arguments = ["generic", "--dir", "{dir}", *devices, *way]
         arguments += ["--preferred", "lowest", "--pre-start", "--health-file", str(sick)]
         arguments += defect if "--device" in defect else [word for fault in defect for word in ("--fault", fault)]
@@ -138,7 +140,7 @@ def test_a_defect_that_is_waited_for_is_reported_and_nothing_else() -> None:
         patient = side_by_side.submit(run, "", ["Register=slow:10"])
         differences = list(side_by_side.map(lambda row: wrong(*row), SLOW))
     assert [difference for difference in differences if difference] == []
-    # Ten seconds until it registers again are no defect.
+    # Ten seconds until it registers again are not a defect.
     assert patient.result().violated() == ()
 
 
@@ -174,12 +176,12 @@ class Remembering:
 
     def __init__(self, *arguments: str) -> None:
         self._mock = MockSubject(arguments)
-        self.places: list[Place] = []
-        self.started: list[ForkedMock] = []
+        self.directories: list[SessionDirectories] = []
+        self.started: list[Running] = []
 
-    def start(self, place: Place) -> ForkedMock:
-        self.places.append(place)
-        self.started.append(self._mock.start(place))
+    def start(self, directories: SessionDirectories) -> Running:
+        self.directories.append(directories)
+        self.started.append(self._mock.start(directories))
         return self.started[-1]
 
     def shell(self, command: str) -> list[str]:
@@ -191,4 +193,4 @@ def test_nothing_is_left_behind() -> None:
     assert check_command(subject, Settings(pace=PACE)).violated() == ("dp/register/11",)
     assert len(subject.started) == 5  # one in each session, and another over the stale socket
     assert [mock.poll() is None for mock in subject.started] == [False] * 5
-    assert [path for place in subject.places for path in (place.directory, place.registry) if path.exists()] == []
+    assert not any(path.exists() for used in subject.directories for path in (used.plugins, used.registry))

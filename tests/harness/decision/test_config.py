@@ -1,17 +1,16 @@
 """KubeletConfiguration: what a user has is taken as it is, what is wrong is said in one line."""
 
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from numaproof.harness.decision.config import NodeConfig, config_of, node_config, read_file
+from numaproof.fake_sysfs.strict_yaml import load
+from numaproof.harness.decision.config import NodeConfig, config_of, node_config, settings_in
 from numaproof.harness.errors import UserError
-from tests.places import short_directory
 
 
-def test_a_real_file_is_read_whole() -> None:
+def test_the_text_of_a_real_file_is_read_whole() -> None:
     text = """
 kind: KubeletConfiguration
 apiVersion: kubelet.config.k8s.io/v1beta1
@@ -35,9 +34,7 @@ reservedMemory:
 featureGates: {CPUManagerPolicyAlphaOptions: true, DynamicResourceAllocation: true}
 maxPods: 42
 """
-    with short_directory() as place:
-        (place / "kubelet.yaml").write_text(text)
-        config = config_of(read_file(place / "kubelet.yaml"))
+    config = config_of(settings_in(load(text, "kubelet.yaml")))
     assert config.topology_policy == "single-numa-node"
     assert config.topology_scope == "pod"
     assert config.topology_options == {"prefer-closest-numa-nodes": "true", "max-allowable-numa-nodes": "16"}
@@ -81,12 +78,12 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     ({"kind": "Pod"}, "is a Pod"),
     ({"apiVersion": "v1"}, "give a KubeletConfiguration of kubelet.config.k8s.io/v1beta1"),
     ({"topologyManagerPolicyOptions": {"closest": "true"}}, "closest: unknown option; choose prefer-closest"),
-    ({"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "7"}}, "'7' is too small or no number"),
+    ({"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "7"}}, "'7' is not a number of at least 8"),
     ({"topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "maybe"}}, "'maybe' is neither true nor false"),
     # Go reads True and TRUE, and no other mixture
     ({"topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "tRUE"}}, "'tRUE' is neither true nor false"),
     ({"cpuManagerPolicyOptions": {"full-pcpus-only": "tRUE"}}, "'tRUE' is neither true nor false"),
-    ({"topologyManagerPolicyOptions": "x"}, "'x' is no table"),
+    ({"topologyManagerPolicyOptions": "x"}, "'x' is not a table"),
     ({"cpuManagerPolicyOptions": {"full-cores": "true"}}, "full-cores: unknown option; choose of full-pcpus-only"),
     ({"cpuManagerPolicyOptions": {"align-by-socket": "true"}}, "needs the feature gate CPUManagerPolicyAlphaOptions"),
     (
@@ -99,11 +96,11 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     ({"reservedSystemCPUs": "0-"}, "kubelet: reservedSystemCPUs: "),
     ({"reservedSystemCPUs": "-1"}, "kubelet: reservedSystemCPUs: "),
     ({"systemReserved": {"cpu": "-1"}}, "systemReserved: cpu: -1 is negative"),
-    ({"systemReserved": {"cpu": "many"}}, 'systemReserved: cpu: "many" is no quantity'),
+    ({"systemReserved": {"cpu": "many"}}, 'systemReserved: cpu: "many" is not a quantity'),
     ({"kubeReserved": {"gpu": "1"}}, "kubeReserved: gpu: cannot be reserved"),
-    ({"reservedMemory": {"0": "1Gi"}}, "is no list"),
+    ({"reservedMemory": {"0": "1Gi"}}, "is not a list"),
     ({"reservedMemory": [{"numaNode": 0}]}, "reservedMemory[0]: "),
-    ({"reservedMemory": [{"numaNode": -1, "limits": {"memory": "1Gi"}}]}, "-1 is no NUMA node's id"),
+    ({"reservedMemory": [{"numaNode": -1, "limits": {"memory": "1Gi"}}]}, "-1 is not a NUMA node's id"),
     ({"reservedMemory": [{"numaNode": 0, "limits": {"cpu": "1"}}]}, "only memory and hugepages-SIZE"),
     ({"reservedMemory": [{"numaNode": 0, "limits": {"memory": "0"}}]}, "may not be zero"),
     ({"reservedMemory": [{"numaNode": 0, "limits": {"memory": "1"}}] * 2}, "given twice for NUMA node 0"),
@@ -114,8 +111,8 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
         "unrecognized feature gate TopologyManger; did you mean TopologyManager?",
     ),
     ({"featureGates": {"TopologyManager": "perhaps"}}, "'perhaps' is neither true nor false"),
-    ({"maxPods": "many"}, "is no count of pods"),
-    ({"maxPods": -1}, "is no count of pods"),
+    ({"maxPods": "many"}, "is not a count of pods"),
+    ({"maxPods": -1}, "is not a count of pods"),
 )
 
 
@@ -127,16 +124,21 @@ def test_what_is_wrong_is_named(content: dict[str, Any], text: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", [b"\xff\xfe\x00", b"a: [", b"- 1", b"", b"{{}}: 1", b"a: *b"])
-def test_a_file_that_is_no_configuration(text: bytes) -> None:
-    with short_directory() as place:
-        file = place / "k.yaml"
-        file.write_bytes(text)
-        with pytest.raises(UserError, match=r"k\.yaml: ") as caught:
-            config_of(read_file(file))
+@pytest.mark.parametrize("text", ["- 1", "", "5", "kind: Pod", "apiVersion: v1", "address: x\nunheard-of: 1"])
+def test_a_text_that_is_not_a_configuration(text: str) -> None:
+    with pytest.raises(UserError, match=r"^k\.yaml(:\d)?: ") as caught:
+        config_of(settings_in(load(text, "k.yaml")))
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_is_not_there() -> None:
-    with pytest.raises(UserError, match=r"/none/k\.yaml: cannot be read"):
-        read_file(Path("/none/k.yaml"))
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cpuManagerPolicy: none\nmaxPod: 5\n", "k.yaml:2: maxPod: unknown key; did you mean maxPods?"),
+        ("cpuManagerPolicy: none\n\nmaxPods: many\n", "k.yaml:3: maxPods: 'many' is not a count of pods"),
+    ],
+)
+def test_what_is_wrong_in_a_text_is_named_with_its_line(text: str, message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        config_of(settings_in(load(text, "k.yaml")))
+    assert str(caught.value).startswith(message)

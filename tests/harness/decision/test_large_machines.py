@@ -44,4 +44,4 @@ def test_all_providers_answer_by_rule(nodes: int) -> None:
     for provider in (managers.devices, managers.cpu, managers.memory):
         hints = provider.get_topology_hints(asked, asked.containers[0])
         assert [type(hint) for hint in hints.values()] == [HintFamily]
-    assert managers.admit(asked).admitted
+    assert managers.admit(asked).verdict.admitted

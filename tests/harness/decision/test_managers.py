@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDescription
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.pods.pod import Pod
@@ -47,12 +48,12 @@ def pod(name: str, **limits: str) -> Pod:
 
 def test_cpus_memory_and_devices_come_from_one_node() -> None:
     managers = managers_of(machine())
-    assert managers.admit(pod("p", cpu="4", gpu="1")).admitted  # node 0 has three CPUs left
+    assert managers.admit(pod("p", cpu="4", gpu="1")).verdict.admitted  # node 0 has three CPUs left
     held = managers.assignment("p", "c")
     assert held.affinity == TopologyHint(mask_of([1]), True)
     assert held.cpus == frozenset({4, 5, 6, 7})
     assert held.memory == (Block((1,), "memory", GIB),)
-    assert held.devices == {"x.io/gpu": frozenset({"g1"})}
+    assert held.devices == {"x.io/gpu": (Device("g1", (1,)),)}
 
 
 def test_a_removed_pod_holds_nothing() -> None:
@@ -61,8 +62,8 @@ def test_a_removed_pod_holds_nothing() -> None:
     managers.remove("p")
     managers.remove("p")
     held = managers.assignment("p", "c")
-    assert (held.affinity, held.cpus, held.memory, held.devices) == (TopologyHint(None, False), None, (), {})
-    assert managers.admit(pod("q", cpu="4", gpu="1")).admitted
+    assert held == Assignment()
+    assert managers.admit(pod("q", cpu="4", gpu="1")).verdict.admitted
 
 
 def test_what_a_refused_pod_got_is_free_for_the_next() -> None:
@@ -70,40 +71,29 @@ def test_what_a_refused_pod_got_is_free_for_the_next() -> None:
     both = {"limits": {"cpu": "3", "memory": "1Gi", "x.io/gpu": "2"}}
     containers = [{"name": name, "resources": both} for name in ("c", "d")]
     refused = managers.admit(pod_from({"metadata": {"name": "p", "uid": "p"}, "spec": {"containers": containers}}))
-    assert refused.reason == "UnexpectedAdmissionError"
-    assert refused.message == (
+    assert refused.verdict.reason == "UnexpectedAdmissionError"
+    assert refused.verdict.message == (
         "Allocate failed due to requested number of devices unavailable for x.io/gpu. Requested: 2, Available: 0, "
         "which is unexpected"
     )
-    assert managers.admit(pod("q", cpu="7", gpu="2")).admitted
-    assert managers.assignment("p", "c").cpus is None
+    assert managers.admit(pod("q", cpu="7", gpu="2")).verdict.admitted
+    assert managers.assignment("p", "c").cpus == frozenset()
 
 
 def test_without_the_feature_gate_all_is_allocated_unaligned() -> None:
     wide = pod("p", cpu="5", gpu="2")
-    assert managers_of(machine()).admit(wide) == NO_COMMON_AFFINITY
+    assert managers_of(machine()).admit(wide).verdict == NO_COMMON_AFFINITY
     managers = managers_of(machine(), topology_manager_enabled=False)
-    assert managers.admit(wide).admitted
+    assert managers.admit(wide).verdict.admitted
     held = managers.assignment("p", "c")
     assert held.affinity == TopologyHint(None, False)
-    assert held.cpus is not None
     assert len(held.cpus) == 5
-    assert held.devices == {"x.io/gpu": frozenset({"g0", "g1"})}
+    assert held.device_ids() == {"x.io/gpu": frozenset({"g0", "g1"})}
 
 
 def test_without_the_feature_gate_any_number_of_nodes_will_do() -> None:
     managers = managers_of(machine(nodes=20), topology_manager_enabled=False)
-    assert managers.admit(pod("p", cpu="2", gpu="1")).admitted
-
-
-def test_the_owner_may_say_who_is_active() -> None:
-    config = ManagerConfig(topology_policy="best-effort", cpu_policy="static", reserved_cpus=frozenset({0}))
-    active = {"p", "q"}
-    managers = Managers(machine(), config, active=lambda: active)
-    managers.admit(pod("p", cpu="4"))
-    active.discard("p")
-    managers.admit(pod("q"))
-    assert managers.assignment("p", "c").cpus is None
+    assert managers.admit(pod("p", cpu="2", gpu="1")).verdict.admitted
 
 
 def test_64_nodes_place_as_8_do() -> None:
@@ -119,5 +109,5 @@ def test_64_nodes_place_as_8_do() -> None:
         ({"cpu": "4", "gpu": "1"}, {"cpu": "2"}, {"cpu": "6", "gpu": "2", "memory": "9Gi"}, {"cpu": "9"}, {"gpu": "3"})
     ):
         asked = pod(f"p{number}", **limits)
-        assert few.admit(asked) == many.admit(asked)
+        assert few.admit(asked).verdict == many.admit(asked).verdict
         assert few.assignment(asked.uid, "c") == many.assignment(asked.uid, "c")

@@ -244,7 +244,7 @@ def test_the_fit_check_comes_after_topology_and_frees_what_the_pod_got() -> None
 def test_a_resource_that_nobody_ever_offered_is_left_to_others_and_one_that_is_gone_is_out() -> None:
     with running_node({}, grace_seconds=0.01) as node:
         assert node.admit(pod("p", {GPU: 1})).admitted
-        assert node.assignments()[0].containers[0].devices == {}
+        assert node.assignments()[0].containers[0].given.devices == {}
         with listed_plugins(node, MockPlugin(GPU, devices("gpu", 1), node.device_plugins)):
             pass
         wait_until(lambda: GPU not in node.healthy_devices(), "the end of the grace period")
@@ -255,12 +255,12 @@ def test_init_memory_is_free_again_when_the_next_container_starts() -> None:
     config = STATIC | {"topologyManagerPolicy": "single-numa-node"}
     with running_node(config) as node:
         given = node.admit_pod(pod("p", {"cpu": 1, "memory": "1Gi"}, init=({"cpu": 1, "memory": "50Gi"},))).pod
-        assert [block.size >> 30 for one in given.containers for block in one.memory] == [49, 1]
+        assert [block.size >> 30 for one in given.containers for block in one.given.memory] == [49, 1]
         now = node.assignments()[0].containers
-        assert [[block.size >> 30 for block in one.memory] for one in now] == [[], [1]]
+        assert [[block.size >> 30 for block in one.given.memory] for one in now] == [[], [1]]
         # On node 0 there is room for this only where the init container's memory was.
         given = node.admit_pod(pod("q", {"cpu": 1, "memory": "60Gi"})).pod
-        assert [block.nodes for block in given.containers[0].memory] == [(0,)]
+        assert [block.nodes for block in given.containers[0].given.memory] == [(0,)]
 
 
 @pytest.mark.parametrize("registry", [False, True])
@@ -332,7 +332,7 @@ def test_containers_are_announced_before_they_start_and_again_when_they_restart(
             assert "PreStartContainer rpc failed" in before.start_error
             again = node.start_container("default/p", "c0")
             assert again.start_error == ""
-            assert again.devices == before.devices
+            assert again.given == before.given
             asked = [call.request for call in gpu.calls if call.name == "PreStartContainer"]
             assert asked == [plugin_api.PreStartContainerRequest(devices_ids=["gpu00", "gpu01"])] * 2
 

@@ -53,16 +53,16 @@ def changed(**limits: Any) -> str:
 
 BAD_PODS = (
     ("", "is missing"),
-    ("{]", "is neither YAML nor JSON"),
+    ("{]", "is not JSON"),
     ("kind: Deployment\nmetadata: {name: d}\nspec: {}", "is not admitted by a node"),
     ("metadata: {name: p}\nspec: {containers: []}", "is empty"),
     (changed(cpu="-1"), "is negative"),
-    (changed(cpu="1x"), "is no quantity"),
+    (changed(cpu="1x"), "is not a quantity"),
     (changed(gpu="1"), "unknown resource 'gpu'"),
     (changed(**{GPU: "0.5"}), "is not a whole number"),
     (changed().replace('"limits"', '"requests": {"cpu": "2"}, "limits"'), "requests more cpu"),
-    (changed().replace('"c0"', '"C 0"'), "is no name"),
-    ("a: &a [1]\nb: *a", "aliases are not read"),
+    (changed().replace('"c0"', '"C 0"'), "is not a name"),
+    ("a: &a [1]\nb: *a", "anchors are not read"),
 )
 
 
@@ -109,12 +109,12 @@ def test_a_refused_pod_may_be_removed_and_tried_again() -> None:
         greedy = pod("p", {"cpu": 99, "memory": "1Gi"})
         assert control.admit(greedy).verdict.reason == "UnexpectedAdmissionError"
         assert control.admit(greedy).verdict.reason == "UnexpectedAdmissionError"
-        assert [item["status"]["phase"] for item in node.pod_list()["items"]] == ["Failed"]
+        assert [one.verdict.reason for one in node.snapshot().refused] == ["UnexpectedAdmissionError"]
         assert control.remove("uid-p") == "uid-p"
-        assert node.pod_list()["items"] == []
+        assert node.snapshot().refused == ()
         control.admit(greedy)
         assert control.remove("default/p") == "uid-p"
-        assert node.pod_list()["items"] == []
+        assert node.snapshot().refused == ()
         assert control.admit(GOOD).verdict.admitted
 
 

@@ -1,41 +1,47 @@
-"""Taking back a broken-off decision leaves no trace at all."""
+"""Snapshots of a node: whole, and not changed by what happens later."""
 
-from numaproof.fake_sysfs import parse_machine
-from numaproof.harness.decision.discovery import describe
-from numaproof.harness.decision.managers import ManagerConfig, Managers
-from numaproof.harness.node import snapshot
-from numaproof.harness.pods.manifest import pod_from
+from copy import deepcopy
+
+from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.providers.devices import Device
-from tests.harness.node.running import GPU, TWO_NODES, pod
+from numaproof.harness.providers.memory import Block
+from numaproof.harness.topology import TopologyHint, mask_of
+from numaproof.plugins_mock import MockPlugin
+from tests.harness.node.running import GPU, STATIC, devices, listed_plugins, pod, running_node, wait_for_devices
 
 
-def managers() -> Managers:
-    config = ManagerConfig(
-        topology_policy="best-effort",
-        cpu_policy="static",
-        reserved_cpus=frozenset({0}),
-        memory_policy="Static",
-        reserved_memory={0: {"memory": 1 << 30}},
-    )
-    made = Managers(describe(parse_machine(TWO_NODES)), config)
-    made.devices.update(GPU, [Device("a", (0,)), Device("b", (1,))])
-    return made
+def test_a_snapshot_is_of_one_moment() -> None:
+    with running_node(STATIC | {"topologyManagerPolicy": "restricted"}) as node:
+        gpu = MockPlugin(GPU, devices("gpu", 2), node.device_plugins)
+        with listed_plugins(node, gpu):
+            empty = node.snapshot()
+            remembered = deepcopy(empty)
+            assert node.admit(pod("p", {"cpu": 2, "memory": "1Gi", GPU: 1})).admitted
+            assert not node.admit(pod("q", {"cpu": 20, "memory": "1Gi"})).admitted
+            full = node.snapshot()
+            assert empty == remembered
+            assert (empty.pods, empty.refused, empty.running, empty.held) == ((), (), {}, {})
 
+            (view,) = full.pods
+            expected = Assignment(
+                TopologyHint(mask_of([0]), True),
+                frozenset({2, 3}),
+                (Block((0,), "memory", 1 << 30),),
+                {GPU: (Device("gpu00", (0,)),)},
+            )
+            assert [(one.name, one.init, one.ends, one.given) for one in view.containers] == [
+                ("c0", False, False, expected)
+            ]
+            assert full.find("default", "p") == view
+            assert full.find("default", "q") is None
+            assert [one.pod.pod.name for one in full.refused] == ["q"]
+            assert full.held == {GPU: frozenset({"gpu00"})}
+            assert full.shared_cpus == frozenset(range(16)) - {2, 3}
+            assert full.allocatable_cpus == frozenset(range(1, 16))
 
-def test_everything_is_as_before() -> None:
-    used = managers()
-    # Node 0 is full by this, node 1 is not: what comes on top is node 1's, but giving it back begins with node 0.
-    assert used.admit(pod_from(pod("wide", {"cpu": 1, "memory": "100Gi"}))).admitted
-    before = snapshot.before_attempt(used)
-    assert used.admit(
-        pod_from(pod("p", {"cpu": 2, "memory": "20Gi", GPU: 1}, init=({"cpu": 5, "memory": "1Gi"},)))
-    ).admitted
-    snapshot.take_back(used, "uid-p", before)
-    assert snapshot.before_attempt(used) == before
-    assert used.devices.assignments == {}
-    # The CPUs of an init container that was taken back are nobody's to use again.
-    small = pod_from(pod("p", {"cpu": 2, "memory": "1Gi"}))
-    other = managers()
-    other.admit(pod_from(pod("wide", {"cpu": 1, "memory": "100Gi"})))
-    assert used.admit(small) == other.admit(small)
-    assert used.assignment("uid-p", "c0") == other.assignment("uid-p", "c0")
+            # What a plugin says later about a device that is in use is in the next snapshot.
+            gpu.set_health("gpu00", False)
+            wait_for_devices(node, gpu)
+            (later,) = node.snapshot().pods
+            assert later.containers[0].given.devices == {GPU: (Device("gpu00", (0,), healthy=False),)}
+            assert full.pods[0].containers[0].given == expected

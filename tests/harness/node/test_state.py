@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.errors import UserError
 from numaproof.harness.node.state import cpus, devices, memory, pods
 from numaproof.harness.node.state.cpus import CpuState
 from numaproof.harness.node.state.devices import DeviceEntry, DeviceState
 from numaproof.harness.node.state.memory import MemoryState
-from numaproof.harness.node.state.pods import SavedContainer, SavedDevices, SavedPod
+from numaproof.harness.node.state.pods import SavedPod
 from numaproof.harness.pods.manifest import pod_from
+from numaproof.harness.providers.devices import Device
 from numaproof.harness.providers.memory import Block, MemoryTable, NodeState
 from numaproof.harness.topology.bitmask import NodeMask
 from numaproof.harness.topology.hints import TopologyHint
@@ -143,13 +145,11 @@ def test_another_policys_state_is_refused() -> None:
 def test_pods_have_a_file_each_whatever_their_uid(uid: str) -> None:
     manifest = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}}
     pod = pod_from({"metadata": {"name": "p", "uid": uid}, "spec": manifest["spec"]})
-    full = SavedContainer(
-        TopologyHint(NodeMask(3), True),
-        frozenset({1, 7}),
-        (Block((0, 1), "memory", 5),),
-        {"a/b": SavedDevices({-1: ("x",), 10: ("y", "z")}, b"\x00\xff")},
+    listed = (Device("x", None, healthy=False), Device("y", (10,), healthy=False), Device("z", (1, 10), healthy=False))
+    full = Assignment(
+        TopologyHint(NodeMask(3), True), frozenset({1, 7}), (Block((0, 1), "memory", 5),), {"a/b": listed}
     )
-    saved = SavedPod(pod, manifest, {"c": full, "d": SavedContainer(TopologyHint(None, False), frozenset(), (), {})})
+    saved = SavedPod(pod, manifest, {"c": full, "d": Assignment()}, {("c", "a/b"): b"\x00\xff"})
     with short_directory() as place:
         pods.save(place, saved)
         assert pods.load(place) == [saved]
@@ -161,7 +161,7 @@ def test_pods_have_a_file_each_whatever_their_uid(uid: str) -> None:
 def test_a_damaged_pod_file_is_refused_and_a_half_written_one_is_nobodys() -> None:
     manifest = {"metadata": {"name": "p", "uid": "u"}, "spec": {"containers": [{"name": "c"}]}}
     with short_directory() as place:
-        pods.save(place, SavedPod(pod_from(manifest), manifest, {}))
+        pods.save(place, SavedPod(pod_from(manifest), manifest, {}, {}))
         (place / ".pod-v.json.new").write_text('{"manif')
         assert [saved.pod.uid for saved in pods.load(place)] == ["u"]
         file = place / "pod-u.json"

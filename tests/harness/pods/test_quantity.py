@@ -36,7 +36,7 @@ def test_quantities_are_exact(text: str | int | float, expected: Fraction) -> No
     "text", ["", "1 Gi", "1gi", "1.2.3", "Gi", "e3", "0x10", "1KiB", "\u0661", "9" * 70, True, "inf", "1e9999"]
 )
 def test_anything_else_is_named(text: str) -> None:
-    with pytest.raises(UserError, match="is no quantity"):
+    with pytest.raises(UserError, match="is not a quantity"):
         parse_quantity(text)
 
 

@@ -1,11 +1,13 @@
 """The matrix and the summary, of results made by hand."""
 
-from numaproof.harness.report.matrix import Result, matrix_lines, summary
+from numaproof.harness.report.matrix import InstanceResult, matrix_lines, summary
 
 
-def result(machine: str, outcome: str = "passed", reason: str = "", **words: str) -> Result:
+def result(machine: str, outcome: str = "passed", reason: str = "", **words: str) -> InstanceResult:
     name = "-".join([machine, *words.values()])
-    return Result({"id": f"theme/file[{name}]", "theme": "theme", "machine": machine, **words}, outcome, 0.25, reason)
+    return InstanceResult(
+        {"id": f"theme/file[{name}]", "theme": "theme", "machine": machine, **words}, outcome, 0.25, reason
+    )
 
 
 RESULTS = [

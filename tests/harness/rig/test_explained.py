@@ -38,6 +38,15 @@ def test_why_a_pod_is_admitted_and_that_nobody_has_to_read_hundreds_of_hints() -
     ]
 
 
+def test_whose_allocation_failed_and_what_there_is_too_little_of() -> None:
+    failed = api.ExplainResponse(failure=api.Failure(container="app", provider="memory", reason="Unexpected"))
+    assert list(decision_lines(failed)) == ["app: the hint provider memory could not allocate (Unexpected)"]
+    short = api.ExplainResponse(shortage=api.Shortage(resource="cpu", requested=8000, used=9000, capacity=15000))
+    assert list(decision_lines(short)) == [
+        "the pod: the node has too little cpu: asked for 8000, others have 9000 of 15000"
+    ]
+
+
 def test_what_a_pod_was_given() -> None:
     devices = [
         api.Device(id="b", topology=api.NodeSet(nodes=[1])),

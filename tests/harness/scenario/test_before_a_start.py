@@ -48,7 +48,7 @@ steps:
 # What stands in the story, what a user writes instead, and what is said then: `N: ` is the line.
 MISTAKES = [
     ("[0, 7]", "[0, -7]", "7: matrix.maxPods[1]: '-7' is"),
-    ("maxPods: 5", "maxPod: 5", "10: maxPod: unknown key; did you mean maxPods?"),
+    ("maxPods: 5", "maxPod: 5", "10: kubelet.maxPod: unknown key; did you mean maxPods?"),
     ("maxPods: 5", "maxPods: many", "10: kubelet.maxPods: 'many' is"),
     ("full-pcpus-only", "full-pcpu-only", "9: kubelet.cpuManagerPolicyOptions: full-pcpu-only: unknown option"),
     ("[None, Static]", "[None, Dynamic]", "6: matrix.memoryManagerPolicy[1]: unknown value 'Dynamic'; choose one of"),

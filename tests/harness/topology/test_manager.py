@@ -4,9 +4,11 @@ from fractions import Fraction
 
 import pytest
 
+from numaproof.harness.errors import UserError
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.topology import (
     AllocationError,
+    Failure,
     Hints,
     Manager,
     NumaInfo,
@@ -42,6 +44,15 @@ class Slots:
             if affinity.affinity == mask_of([node]):
                 self.free[node] -= int(container.requests.get(self.name, 0))
 
+    def remove(self, uid: str) -> None:
+        self.calls.append(f"{self.name} remove {uid}")
+
+    def checkpoint(self) -> dict[int, int]:
+        return self.free.copy()
+
+    def rollback(self, checkpoint: dict[int, int]) -> None:
+        self.free = checkpoint
+
     def _hints(self, request: int) -> Hints:
         if not request:
             return {}
@@ -64,7 +75,7 @@ def manager_of(policy: str, scope: str, *providers: Slots) -> Manager:
 def test_container_scope_places_each_after_the_one_before_is_allocated() -> None:
     calls: list[str] = []
     manager = manager_of("single-numa-node", "container", Slots({0: 2, 1: 3}, calls), Slots({}, calls, "others"))
-    assert manager.admit(pod_of(2, 3)) == Verdict(True, "", "")
+    assert manager.admit(pod_of(2, 3)).verdict == Verdict(True, "", "")
     assert manager.get_affinity("uid-p", "c0") == TopologyHint(mask_of([0]), True)
     assert manager.get_affinity("uid-p", "c1") == TopologyHint(mask_of([1]), True)
     steps = ["slots hints", "others hints", "slots allocate", "others allocate"]
@@ -74,7 +85,7 @@ def test_container_scope_places_each_after_the_one_before_is_allocated() -> None
 def test_pod_scope_places_all_containers_once_init_first() -> None:
     calls: list[str] = []
     manager = manager_of("single-numa-node", "pod", Slots({0: 4, 1: 5}, calls))
-    assert manager.admit(pod_of(2, 3, init=1)).admitted
+    assert manager.admit(pod_of(2, 3, init=1)).verdict.admitted
     assert calls == ["slots hints pod p", "slots allocate i0", "slots allocate c0", "slots allocate c1"]
     assert manager.get_affinity("uid-p", "i0") == TopologyHint(mask_of([1]), True)
 
@@ -82,13 +93,13 @@ def test_pod_scope_places_all_containers_once_init_first() -> None:
 def test_what_fits_no_node_is_refused_with_the_kubelets_words() -> None:
     manager = manager_of("single-numa-node", "pod", Slots({0: 2, 1: 2}, []))
     refused = Verdict(False, "TopologyAffinityError", "Resources cannot be allocated with Topology locality")
-    assert manager.admit(pod_of(2, 2)) == refused
+    assert manager.admit(pod_of(2, 2)).verdict == refused
 
 
 def test_policy_none_asks_nobody_and_stores_nothing() -> None:
     calls: list[str] = []
     manager = manager_of("none", "pod", Slots({0: 1}, calls))
-    assert manager.admit(pod_of(7)).admitted
+    assert manager.admit(pod_of(7)).verdict.admitted
     assert calls == ["slots allocate c0"]
     assert manager.get_affinity("uid-p", "c0") == TopologyHint(None, False)
 
@@ -106,7 +117,9 @@ def test_policy_none_asks_nobody_and_stores_nothing() -> None:
 def test_a_failing_allocation_refuses_the_pod(error: AllocationError, verdict: Verdict) -> None:
     slots = Slots({0: 9}, [])
     slots.error = error
-    assert manager_of("best-effort", "container", slots).admit(pod_of(1)) == verdict
+    placement = manager_of("best-effort", "container", Slots({}, [], "others"), slots).admit(pod_of(1))
+    assert placement.verdict == verdict
+    assert placement.failure == Failure("c0", "slots", verdict.reason)
 
 
 def test_removed_containers_are_forgotten() -> None:
@@ -121,3 +134,43 @@ def test_removed_containers_are_forgotten() -> None:
     assert manager.get_affinity("uid-p", "c1") != nothing
     manager.remove_pod("uid-p")
     assert manager.get_affinity("uid-p", "c1") == nothing
+
+
+@pytest.mark.parametrize(("scope", "asked"), [("container", ["c0", "c1"]), ("pod", [""])])
+def test_a_placement_tells_who_said_what_and_what_came_of_it(scope: str, asked: list[str]) -> None:
+    placement = manager_of("restricted", scope, Slots({0: 2, 1: 2}, []), Slots({}, [], "others")).admit(pod_of(1, 1))
+    assert (placement.policy, placement.scope) == ("restricted", scope)
+    assert [step.container for step in placement.steps] == asked
+    for step in placement.steps:
+        either = [TopologyHint(mask_of([node]), True) for node in (0, 1)]
+        assert list(step.hints.items()) == [("slots", {"slots": either}), ("others", {})]
+        assert step.decision.hint == TopologyHint(mask_of([0]), True)
+        assert (step.decision.admit, step.decision.rule) == (True, "preferred")
+    assert placement.affinities == dict.fromkeys(("c0", "c1"), TopologyHint(mask_of([0]), True))
+    assert placement.failure is None
+
+
+def test_a_placement_of_a_refused_pod_ends_where_it_was_refused() -> None:
+    placement = manager_of("single-numa-node", "container", Slots({0: 2, 1: 2}, [])).admit(pod_of(2, 3, 1))
+    assert [(step.container, step.decision.admit) for step in placement.steps] == [("c0", True), ("c1", False)]
+    assert list(placement.affinities) == ["c0"]
+
+
+def test_rolling_back_goes_by_provider_and_forgets_affinities() -> None:
+    slots, others = Slots({0: 2, 1: 2}, []), Slots({0: 5}, [], "others")
+    manager = manager_of("single-numa-node", "container", slots, others)
+    checkpoint = manager.checkpoint()
+    pod = pod_of(2, 1)
+    assert manager.admit(pod).verdict.admitted
+    manager.add_container(pod, pod.containers[0], "id-0")
+    assert slots.free == {0: 0, 1: 1}
+    manager.rollback(checkpoint)
+    assert (slots.free, others.free) == ({0: 2, 1: 2}, {0: 5})
+    assert manager.get_affinity("uid-p", "c0") == TopologyHint(None, False)
+    assert manager.containers() == {}
+
+
+def test_no_two_providers_have_the_same_name() -> None:
+    manager = manager_of("none", "pod", Slots({}, []))
+    with pytest.raises(UserError, match='hint provider "slots": there is one of this name already'):
+        manager.add_hint_provider(Slots({}, []))

@@ -1,5 +1,10 @@
 """What each policy makes of hints, where the recorded decisions do not say it by themselves."""
 
+from collections.abc import Sequence
+from functools import reduce
+from itertools import product
+from operator import and_
+
 import pytest
 
 from numaproof.harness.errors import UserError
@@ -33,6 +38,39 @@ def test_rows_of_the_feedback_document(
     assert decisions["best-effort"] == best_effort
     assert decisions["restricted"] == Decision(best_effort.hint, current_strict)
     assert decisions["strict"].admit == proposed_strict
+
+
+def best_hint_by_the_text(answers: Sequence[Sequence[TopologyHint]]) -> TopologyHint:
+    """Steps 1 to 4 of the feedback document's algorithm, word for word; (None, False) is its nil default."""
+    best = TopologyHint(None, False)  # 4a
+    for combination in product(*answers):  # 1
+        affinity = reduce(and_, (each.affinity or 0 for each in combination))  # 2
+        merged = hint(*(node for node in TWO_NODES.nodes if affinity >> node & 1))
+        merged = TopologyHint(merged.affinity, all(each.preferred for each in combination))  # 3
+        if _criteria(merged) < _criteria(best):
+            best = merged
+    return best
+
+
+def _criteria(merged: TopologyHint) -> tuple[bool, bool, int, int]:
+    mask = merged.affinity or 0
+    # 4b preferred, 4c at least one bit set, 4d fewer bits, 4e lower bits: less is better.
+    return not merged.preferred, mask == 0, mask.bit_count(), mask
+
+
+def test_the_feedbacks_merge_is_its_text_in_every_row() -> None:
+    rows = list(compare(2, 2, COMPARED["feedback"], sets=True))
+    assert len(rows) == 26 * 26
+    for row in rows:
+        best = best_hint_by_the_text(row.answers)
+        assert row.decisions["best-effort"] == Decision(best, True), row.answers  # 5: always admit
+        assert row.decisions["restricted"] == Decision(best, best.preferred), row.answers
+
+
+def test_in_the_feedback_no_common_node_and_no_preference_stay_the_nil_default() -> None:
+    providers = [{"gpu": [hint(0)]}, {"cpu": [hint(1, preferred=False)]}]
+    decision = COMPARED["feedback"]["best-effort"](providers, TWO_NODES, PolicyOptions())
+    assert decision == Decision(TopologyHint(None, False), True)
 
 
 def test_strict_places_on_the_mask_that_all_prefer() -> None:

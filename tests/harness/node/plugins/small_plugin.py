@@ -11,10 +11,10 @@ import grpc
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
-from numaproof.harness.api import numaproof_v1_pb2 as draft
-from numaproof.harness.api import numaproof_v1_pb2_grpc as draft_grpc
 from numaproof.harness.api import pluginregistration_v1_pb2 as registration
 from numaproof.harness.api import pluginregistration_v1_pb2_grpc as registration_grpc
+from numaproof.harness.api import preferredallocations_draft_pb2 as draft
+from numaproof.harness.api import preferredallocations_draft_pb2_grpc as draft_grpc
 from numaproof.harness.node.plugins.sockets import target
 
 

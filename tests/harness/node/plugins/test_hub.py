@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
-from numaproof.harness.api import numaproof_v1_pb2 as draft
+from numaproof.harness.api import preferredallocations_draft_pb2 as draft
 from numaproof.harness.node.plugins import PluginHub
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.topology.provider import AllocationError

@@ -4,6 +4,7 @@ from itertools import combinations
 
 import pytest
 
+from numaproof.harness.pods.pod import Pod
 from numaproof.harness.providers.devices import DeviceManager
 from numaproof.harness.topology.hints import TopologyHint
 from numaproof.harness.topology.provider import AllocationError
@@ -142,3 +143,114 @@ def test_a_plugin_that_fails_is_heard_in_the_allocation() -> None:
     with pytest.raises(AllocationError, match="gone"):
         manager.allocate(pod, pod.containers[0], on(0))
     assert manager.assignments == {}
+
+
+def test_the_set_that_is_taken_has_the_decided_affinity_also_across_nodes() -> None:
+    """Feedback, case 4: "such that they have the desired NUMA affinity"; the document's first such pair is (0, 4)."""
+    manager = dgx_1(Plugin(plural=well_linked))
+    pod = pod_of(asks("c", 2))
+    manager.allocate(pod, pod.containers[0], on(0, 1))
+    assert held(manager) == {"g0", "g4"}
+
+
+def test_where_no_set_has_the_decided_affinity_one_within_it_will_do() -> None:
+    manager = dgx_1(Plugin(plural=well_linked), "g4", "g5", "g6", "g7")
+    pod = pod_of(asks("c", 2))
+    manager.allocate(pod, pod.containers[0], on(0, 1))
+    assert held(manager) == {"g0", "g3"}
+
+
+def test_a_device_of_two_nodes_has_the_affinity_of_either() -> None:
+    """The sets (a, c), (b, c) have the affinities {0} or {1}: only (a, b) needs both nodes."""
+    sets = [["g0", "g2"], ["g1", "g2"], ["g0", "g1"]]
+    plugin = Plugin(plural=lambda available, must_include, size: sets)
+    manager = DeviceManager(range(2), plugin)
+    manager.update(GPU, gpus((0,), (1,), (0, 1)))
+    pod = pod_of(asks("c", 2))
+    manager.allocate(pod, pod.containers[0], on(0, 1))
+    assert held(manager) == {"g0", "g1"}
+
+
+def decide(manager: DeviceManager, pod: Pod, index: int, affinity: TopologyHint) -> None:
+    """What the Topology Manager does about one container in scope container."""
+    manager.get_topology_hints(pod, pod.containers[index])
+    manager.allocate(pod, pod.containers[index], affinity)
+
+
+def test_one_call_is_made_for_a_container() -> None:
+    """Proposal: "One call will be made per-container for each pod"."""
+    plugin = Plugin(plural=well_linked)
+    manager = dgx_1(plugin)
+    pod = pod_of(asks("c", 2), asks("d", 2))
+    decide(manager, pod, 0, on(0))
+    decide(manager, pod, 1, on(0))
+    assert [asked["available"] for asked in plugin.calls] == [
+        ["g0", "g1", "g2", "g3", "g4", "g5", "g6", "g7"],
+        ["g1", "g2", "g4", "g5", "g6", "g7"],
+    ]
+    assert (held(manager, "c"), held(manager, "d")) == ({"g0", "g3"}, {"g1", "g2"})
+
+
+def test_in_scope_pod_the_pods_answer_serves_a_container_that_asks_for_the_same() -> None:
+    plugin = Plugin(plural=well_linked)
+    manager = dgx_1(plugin)
+    alone = pod_of(asks("c", 2))
+    manager.get_pod_topology_hints(alone)
+    manager.allocate(alone, alone.containers[0], on(0))
+    assert [asked["size"] for asked in plugin.calls] == [2]
+
+
+def test_in_scope_pod_containers_with_questions_of_their_own_are_asked_for_once_each() -> None:
+    plugin = Plugin(plural=well_linked)
+    manager = dgx_1(plugin)
+    pod = pod_of(asks("c", 1), asks("d", 1))
+    manager.get_pod_topology_hints(pod)
+    for container in pod.containers:
+        manager.allocate(pod, container, on(0))
+    assert [asked["size"] for asked in plugin.calls] == [2, 1, 1]
+
+
+@pytest.mark.parametrize("change", ["health", "list", "other pod"])
+def test_an_answer_that_is_out_of_date_is_not_used(change: str) -> None:
+    plugin = Plugin(plural=well_linked)
+    manager = dgx_1(plugin)
+    pod = pod_of(asks("c", 2))
+    manager.get_topology_hints(pod, pod.containers[0])
+    if change == "health":
+        manager.update(GPU, gpus(*[(0,)] * 4, *[(1,)] * 4, ill=[0]))
+    elif change == "list":
+        manager.update(GPU, DGX_1[1:])
+    else:
+        manager.restore({("other", "c"): {GPU: frozenset({"g0"})}})
+    manager.allocate(pod, pod.containers[0], on(0))
+    assert [len(asked["available"]) for asked in plugin.calls] == [8, 7]  # type: ignore[arg-type]
+    assert held(manager) == {"g1", "g2"}
+
+
+def test_every_decision_asks_anew() -> None:
+    """The plugin may have changed its mind: what it said about the same pod the last time does not count."""
+    answers = [[["g0", "g3"]], [["g1", "g2"]], []]
+    plugin = Plugin(plural=lambda available, must_include, size: answers.pop(0))
+    manager = dgx_1(plugin)
+    pod = pod_of(asks("c", 2))
+    manager.get_topology_hints(pod, pod.containers[0])  # refused by the policy
+    decide(manager, pod, 0, on(0))
+    assert held(manager) == {"g1", "g2"}
+    manager.remove(pod.uid)
+    manager.allocate(pod, pod.containers[0], on(0))  # without hints, as under policy none
+    assert answers == []
+
+
+def test_a_call_that_failed_is_no_answer() -> None:
+    answers: list[AllocationError | list[list[str]]] = [AllocationError("busy"), [["g1", "g2"]]]
+
+    def answer(available: list[str], must_include: list[str], size: int) -> list[list[str]]:
+        told = answers.pop(0)
+        if isinstance(told, AllocationError):
+            raise told
+        return told
+
+    manager = dgx_1(Plugin(plural=answer))
+    pod = pod_of(asks("c", 2))
+    decide(manager, pod, 0, on(0))
+    assert held(manager) == {"g1", "g2"}

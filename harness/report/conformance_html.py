@@ -1,12 +1,11 @@
-"""A report as one self-contained HTML file, with the exchange that each check is judged by."""
+"""A report on conformance as one self-contained HTML file, with the exchange that each check is judged by."""
 
 from collections.abc import Collection
 from html import escape
 
-from numaproof.harness.conformance.exchange_text import about
-from numaproof.harness.conformance.report_terminal import summary_line, verdict_words
-from numaproof.harness.conformance.run import Report
-from numaproof.harness.conformance.verdicts import Result
+from numaproof.harness.conformance.result import CheckResult, Report
+from numaproof.harness.report.conformance_words import explanation, summary_line, title, verdict_words
+from numaproof.harness.report.exchange_text import lines_about
 
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #222; }
@@ -20,18 +19,18 @@ pre { background: #f5f5f5; padding: .8em; overflow-x: auto; font-size: 12px; whi
 
 def html(report: Report, known: Collection[str] = ()) -> str:
     """The whole report; nothing in it comes from elsewhere, and nothing of the subject's words is markup."""
-    title = f"numaproof check: {', '.join(report.exchange.resources()) or 'no resource'}"
+    heading = escape(f"numaproof check: {title(report)}")
     rows = "\n".join(_row(result, known) for result in report.results)
     parts = "\n".join(_part(result, report, known) for result in report.results)
     return (
-        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f"<style>{_STYLE}</style></head>\n<body>\n<h1>{escape(title)}</h1>\n<p>{escape(summary_line(report))}</p>\n"
+        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{heading}</title>'
+        f"<style>{_STYLE}</style></head>\n<body>\n<h1>{heading}</h1>\n<p>{escape(summary_line(report))}</p>\n"
         f"<table>\n<tr><th>check<th>level<th>verdict<th>requirement<th>seen</tr>\n{rows}\n</table>\n{parts}\n"
         "</body>\n</html>\n"
     )
 
 
-def _row(result: Result, known: Collection[str]) -> str:
+def _row(result: CheckResult, known: Collection[str]) -> str:
     check = result.check
     return (
         f'<tr><td><a href="#{escape(check.id)}">{escape(check.id)}</a><td>{check.level.value}'
@@ -40,15 +39,15 @@ def _row(result: Result, known: Collection[str]) -> str:
     )
 
 
-def _part(result: Result, report: Report, known: Collection[str]) -> str:
+def _part(result: CheckResult, report: Report, known: Collection[str]) -> str:
     check = result.check
-    lines = about(check, report.exchange)
+    lines = lines_about(check, report.exchange)
     exchange = escape("\n".join(lines)) if lines else "nothing"
+    words = "".join(f"<dt>{name}<dd>{escape(text) or '-'}" for name, text in explanation(result))
     opened = " open" if result.violated else ""
     return (
         f'<h2 id="{escape(check.id)}">{escape(check.id)}: {escape(check.title)} '
         f'<span class="{result.verdict}">{verdict_words(result, known)}</span></h2>\n<dl>'
-        f"<dt>expected<dd>{escape(check.requirement)}<dt>seen<dd>{escape(result.seen) or '-'}"
-        f"<dt>why<dd>{escape(check.why)}<dt>remedy<dd>{escape(check.remedy)}</dl>\n"
+        f"{words}</dl>\n"
         f"<details{opened}><summary>exchange ({len(lines)} lines)</summary><pre>{exchange}</pre></details>"
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from numaproof.harness.node.plugins.registration import is_extended_resource_name
+from numaproof.harness.resource_names import resource_name_problem
 
 # 244 bytes, of the 253 that a domain may have, 9 of which are taken by `requests.`.
 LONGEST_DOMAIN = ".".join(["d" * 60, "d" * 60, "d" * 60, "d" * 61])
@@ -16,11 +16,12 @@ LONGEST_DOMAIN = ".".join(["d" * 60, "d" * 60, "d" * 60, "d" * 61])
         "x/y",
         "kubernetes.io.example.com/gpu",
         "example.com/" + "n" * 63,
+        "a.b-c.example/gpu",
         LONGEST_DOMAIN + "/gpu",
     ],
 )
 def test_names_that_are_taken(name: str) -> None:
-    assert is_extended_resource_name(name)
+    assert resource_name_problem(name) == ""
 
 
 @pytest.mark.parametrize(
@@ -49,4 +50,4 @@ def test_names_that_are_taken(name: str) -> None:
     ],
 )
 def test_names_that_are_refused(name: str) -> None:
-    assert not is_extended_resource_name(name)
+    assert resource_name_problem(name)

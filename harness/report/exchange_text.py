@@ -2,16 +2,17 @@
 
 from google.protobuf.message import Message
 
-from numaproof.harness.conformance.catalogue import Check
+from numaproof.harness.conformance.checks.check import Check
 from numaproof.harness.conformance.exchange import Called, Ended, Event, Exchange, Listed, Opened, Registered
+from numaproof.harness.conformance.happenings import Method, Topic
 
 _LONGEST_MESSAGE = 600
 _MOST_EVENTS = 60
 
 
-def about(check: Check, exchange: Exchange) -> list[str]:
+def lines_about(check: Check, exchange: Exchange) -> list[str]:
     """The events that a check is judged by, as lines; of many the first and the last."""
-    events = [e for e in exchange.events if e.session in check.sessions and _topic(e) & set(check.about)]
+    events = [e for e in exchange.events if e.session in check.sessions and _topics(e) & set(check.about)]
     events.sort(key=lambda event: event.time)
     lines = [line(event) for event in events]
     if len(lines) > _MOST_EVENTS:
@@ -20,21 +21,19 @@ def about(check: Check, exchange: Exchange) -> list[str]:
     return lines
 
 
-def _topic(event: Event) -> set[str]:
-    """The words of the catalogue that an event is about."""
+def _topics(event: Event) -> frozenset[Method | Topic]:
+    """What an event is about."""
     match event:
         case Called():
-            return {event.name}
+            return frozenset({event.name})
         case Registered():
-            return {event.via}
+            return frozenset({event.via})
         case Listed():
-            return {"ListAndWatch"}
+            return frozenset({Method.LIST_AND_WATCH})
         case Opened() | Ended():
-            return {"stream"}
+            return frozenset({Topic.STREAM})
         case _:
-            words = set(event.what.replace(".sock", "").split())
-            happened = {"SIGTERM": "subject", "unhealthy": "health", "healthy": "health", "registered": "subject"}
-            return words | {topic for word, topic in happened.items() if word in words}
+            return frozenset(event.what.topics)
 
 
 def line(event: Event) -> str:
@@ -47,9 +46,9 @@ def line(event: Event) -> str:
                 f"{where} -> {event.name} [{event.probe}] {message(event.request)} <- {answer} ({event.seconds:.3f} s)"
             )
         case Registered():
-            told = f"{event.resource} {event.version} {event.endpoint}"
+            what = f"{event.resource} {event.version} {event.endpoint}"
             how = event.dial_error or ("accepted" if event.accepted else "refused")
-            return f"{where} <- {event.via} {told}: {how}{', overlaps' if event.overlaps else ''}"
+            return f"{where} <- {event.via} {what}: {how}{', overlaps' if event.overlaps else ''}"
         case Listed():
             return f"{where} <- ListAndWatch stream {event.stream}: {event.size} bytes {message(event.response)}"
         case Opened():
@@ -59,7 +58,7 @@ def line(event: Event) -> str:
             return f"{where} .. stream {event.stream} ended {whose}: {event.code} {event.details}"
         case _:
             value = f" ({event.value})" if event.value else ""
-            return f"{where} .. {event.what}{value} {event.details}".rstrip()
+            return f"{where} .. {event.what.text}{value} {event.details}".rstrip()
 
 
 def message(content: Message) -> str:

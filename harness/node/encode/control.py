@@ -1,0 +1,137 @@
+"""Decisions, pods and devices as messages of the control service."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from itertools import islice
+
+from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.node.plugins import PluginView
+from numaproof.harness.node.snapshot import ContainerView, Explanation, NodeSnapshot, PodView
+from numaproof.harness.pods.qos import qos_class
+from numaproof.harness.providers.devices import Device
+from numaproof.harness.topology.bitmask import ids_of, masks_over
+from numaproof.harness.topology.hints import HintFamily, TopologyHint
+from numaproof.harness.topology.placement import Step
+from numaproof.harness.topology.verdict import Verdict
+
+# Over many nodes there are more hints than anybody can read: so many of the smallest sets of nodes are looked at.
+LISTED_MASKS = 4096
+
+
+def verdict_message(verdict: Verdict) -> api.Verdict:
+    """The answer about a pod."""
+    return api.Verdict(admitted=verdict.admitted, reason=verdict.reason, message=verdict.message)
+
+
+def hint_message(hint: TopologyHint) -> api.Hint:
+    """A hint; without nodes where any will do."""
+    if hint.affinity is None:
+        return api.Hint(preferred=hint.preferred)
+    return api.Hint(affinity=api.NodeSet(nodes=ids_of(hint.affinity)), preferred=hint.preferred)
+
+
+def device_message(device: Device) -> api.Device:
+    """A device as its plugin lists it."""
+    topology = None if device.numa is None else api.NodeSet(nodes=device.numa)
+    return api.Device(id=device.id, healthy=device.healthy, topology=topology)
+
+
+def pod_message(view: PodView) -> api.Pod:
+    """A pod, with all that it was given."""
+    return api.Pod(
+        uid=view.pod.uid,
+        namespace=view.pod.namespace,
+        name=view.pod.name,
+        qos_class=qos_class(view.pod),
+        containers=[_container_message(container) for container in view.containers],
+    )
+
+
+def _container_message(view: ContainerView) -> api.Container:
+    given = view.given
+    return api.Container(
+        name=view.name,
+        init=view.init,
+        restartable=view.container.restartable,
+        affinity=hint_message(given.affinity),
+        cpus=sorted(given.cpus),
+        memory=[api.MemoryBlock(resource=block.resource, size=block.size, nodes=block.nodes) for block in given.memory],
+        devices=[
+            api.ResourceDevices(resource=resource, devices=map(device_message, devices))
+            for resource, devices in sorted(given.devices.items())
+        ],
+        response=view.response,
+    )
+
+
+def explain_message(explanation: Explanation) -> api.ExplainResponse:
+    """How a pod would be decided about."""
+    trace = explanation.trace
+    return api.ExplainResponse(
+        verdict=verdict_message(trace.verdict),
+        policy=trace.policy,
+        scope=trace.scope,
+        decisions=map(_step_message, trace.steps),
+        pod=pod_message(explanation.pod),
+        failure=None if trace.failure is None else api.Failure(**asdict(trace.failure)),
+        shortage=None if trace.shortage is None else api.Shortage(**asdict(trace.shortage)),
+    )
+
+
+def _step_message(step: Step) -> api.Decision:
+    return api.Decision(
+        container=step.container,
+        providers=[
+            api.ProviderHints(
+                provider=name,
+                resources=[
+                    api.ResourceHints(
+                        resource=resource, no_preference=found is None, hints=map(hint_message, _listed(found))
+                    )
+                    for resource, found in sorted(hints.items())
+                ],
+            )
+            for name, hints in step.hints.items()
+        ],
+        merged=hint_message(step.decision.hint),
+        admitted=step.decision.admit,
+        rule=step.decision.rule,
+    )
+
+
+def _listed(hints: Sequence[TopologyHint] | HintFamily | None) -> list[TopologyHint]:
+    if not isinstance(hints, HintFamily):
+        return list(hints or ())
+    masks = islice(masks_over(ids_of(hints.nodes)), LISTED_MASKS)
+    return [*hints.also, *(TopologyHint(mask, hints.prefers(mask)) for mask in masks if hints.accepts(mask))]
+
+
+def state_message(
+    snapshot: NodeSnapshot, plugins: Iterable[PluginView], reserved_cpus: frozenset[int], last_event: int
+) -> api.StateResponse:
+    """All pods, plugins and what is free."""
+    return api.StateResponse(
+        pods=map(pod_message, snapshot.pods),
+        shared_cpus=sorted(snapshot.shared_cpus),
+        reserved_cpus=sorted(reserved_cpus),
+        free_cpus=sorted(snapshot.shared_cpus & snapshot.allocatable_cpus),
+        memory=[
+            api.NodeMemory(node=node, resource=resource, allocatable=table.allocatable, free=table.free)
+            for node, state in sorted(snapshot.memory.items())
+            for resource, table in sorted(state.tables.items())
+        ],
+        plugins=[
+            api.Plugin(
+                resource=plugin.resource,
+                endpoint=plugin.endpoint,
+                connected=plugin.connected,
+                options=plugin.options,
+                preferred_sets=plugin.plural,
+                # The lists that admission knows: the hub has a new one a moment earlier.
+                devices=map(device_message, snapshot.devices.get(plugin.resource, ())),
+                allocated=sorted(snapshot.held.get(plugin.resource, ())),
+            )
+            for plugin in plugins
+        ],
+        last_event=last_event,
+    )

@@ -1,0 +1,136 @@
+"""Reports on conformance, of results made by hand: what readers are told, and that no word of a subject is markup."""
+
+import io
+import xml.etree.ElementTree as ET
+
+import yaml
+from rich.console import Console
+
+from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.conformance.catalogue import BY_ID
+from numaproof.harness.conformance.exchange import Called, Ended, Event, Exchange, Happened, Listed, Opened, Registered
+from numaproof.harness.conformance.finding import CheckVerdict
+from numaproof.harness.conformance.happenings import Happening, Method, Probe, Session
+from numaproof.harness.conformance.result import CheckResult, Report
+from numaproof.harness.report.conformance_html import html
+from numaproof.harness.report.conformance_junit import junit
+from numaproof.harness.report.conformance_terminal import show
+from numaproof.harness.report.conformance_yaml import as_yaml
+from numaproof.harness.report.exchange_text import lines_about
+
+RESOURCE = "example.com/gpu"
+
+
+def listed(time: float, *ids: str) -> Listed:
+    response = api.ListAndWatchResponse(devices=[api.Device(ID=name, health="Healthy") for name in ids])
+    return Listed(Session.CALLS, time, RESOURCE, 1, response, response.ByteSize())
+
+
+EVENTS: tuple[Event, ...] = (
+    Happened(Session.EARLY, 0.5, Happening.SUBJECT_EXITED, "panic: <no>", 2),
+    Registered(Session.CALLS, 1.0, RESOURCE, "v1beta1", "g.sock", None, Method.REGISTER, accepted=True),
+    Opened(Session.CALLS, 1.5, RESOURCE, 1, Probe.REGISTERED),
+    listed(2.0, "<a>"),
+    Called(Session.CALLS, 3.0, RESOURCE, Method.ALLOCATE, Probe.SINGLE, api.AllocateRequest(), None, "INTERNAL", "", 1),
+    Happened(Session.CALLS, 4.0, Happening.STREAM_CANCELLED, RESOURCE),
+    Ended(Session.CALLS, 5.0, RESOURCE, 1, "CANCELLED", "", expected=True),
+)
+REPORT = Report(
+    (
+        CheckResult(BY_ID["dp/register/1"], CheckVerdict.PASS, "version v1beta1"),
+        CheckResult(BY_ID["dp/list/3"], CheckVerdict.FAIL, "'<OK>'\x00 & more\nsecond line"),
+        CheckResult(BY_ID["dp/allocate/1"], CheckVerdict.FAIL, "INTERNAL"),
+        CheckResult(BY_ID["dp/allocate/3"], CheckVerdict.WARN, "unknown ids"),
+        CheckResult(BY_ID["dp/watcher/1"], CheckVerdict.SKIP, "it registers by itself"),
+        CheckResult(BY_ID["dp/list/8"], CheckVerdict.ERROR, "KeyError: 'x'"),
+    ),
+    Exchange(EVENTS),
+    12.3456,
+    7,
+)
+KNOWN = ("dp/allocate/1",)
+
+
+def printed(report: Report) -> str:
+    output = io.StringIO()
+    show(report, Console(file=output, width=200), KNOWN)
+    return output.getvalue()
+
+
+def test_junit_counts_what_stands_against_the_subject_and_has_no_character_that_xml_cannot_hold() -> None:
+    suite = ET.fromstring(junit(REPORT, KNOWN))
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["6", "1", "1", "1"]
+    inside = {case.get("name"): [(part.tag, part.get("message")) for part in case] for case in suite}
+    assert inside == {
+        "dp/register/1": [],
+        "dp/list/3": [("failure", "'<OK>'? & more")],
+        "dp/allocate/1": [("system-out", None)],  # known
+        "dp/allocate/3": [("system-out", None)],  # a warning
+        "dp/watcher/1": [("skipped", "it registers by itself")],
+        "dp/list/8": [("error", "KeyError: 'x'")],
+    }
+    known = suite.findtext("testcase[@name='dp/allocate/1']/system-out")
+    assert known is not None
+    assert known.startswith("fail (known)\nexpected: ")
+
+
+def test_yaml_is_the_whole_report() -> None:
+    data = yaml.safe_load(as_yaml(REPORT, KNOWN))
+    assert (data["resources"], data["seconds"], data["seed"]) == ([RESOURCE], 12.346, 7)
+    assert data["verdicts"] == {"pass": 1, "fail": 2, "warn": 1, "skip": 1, "error": 1}
+    entries = {entry["id"]: entry for entry in data["checks"]}
+    assert entries["dp/list/3"]["seen"] == "'<OK>'\x00 & more\nsecond line"
+    assert [entries[name].get("known") for name in ("dp/list/3", "dp/allocate/1", "dp/register/1")] == [
+        False,
+        True,
+        None,
+    ]
+    assert "exchange" not in entries["dp/register/1"]
+    assert len(entries["dp/allocate/1"]["exchange"]) == 1
+
+
+def test_no_word_of_the_subject_is_markup_in_html() -> None:
+    page = html(REPORT, KNOWN)
+    assert "&lt;OK&gt;" in page
+    assert "<OK>" not in page
+    assert "<a>" not in page  # a device's id
+    assert "fail (known)" in page
+    assert page.count("<details open>") == 3  # of the violations
+    assert page.count("<details>") == 3
+
+
+def test_a_terminal_shows_every_result_and_explains_the_violations() -> None:
+    text = printed(REPORT)
+    for result in REPORT.results:
+        assert result.check.id in text
+        is_explained = f"remedy:   {result.check.remedy}" in text
+        assert is_explained is result.violated
+    assert "the suite's own fault:KeyError: 'x'" in text
+    assert text.rstrip().endswith("example.com/gpu: 1 pass, 2 fail, 1 warn, 1 skip, 1 error in 12.3 s (seed 7)")
+
+
+def test_a_check_is_shown_what_it_is_about_in_its_own_sessions() -> None:
+    assert [line.split()[2:] for line in lines_about(BY_ID["dp/list/9"], REPORT.exchange)] == [
+        line.split()
+        for line in (
+            "calls -> ListAndWatch stream 1 opened [registered]",
+            'calls <- ListAndWatch stream 1: 16 bytes {devices { ID: "<a>" health: "Healthy" }}',
+            "calls .. stream cancelled example.com/gpu",
+            "calls .. stream 1 ended as expected: CANCELLED",
+        )
+    ]
+    [allocation] = lines_about(BY_ID["dp/allocate/1"], REPORT.exchange)
+    assert allocation.endswith("-> Allocate [single] {} <- INTERNAL  (1.000 s)")
+    assert lines_about(BY_ID["dp/register/11"], REPORT.exchange) == [
+        "   0.500 s  early    .. subject exited (2) panic: <no>"
+    ]
+
+
+def test_of_many_events_and_of_long_messages_a_part_is_shown() -> None:
+    many = Exchange(tuple(listed(n, f"device-{n}") for n in range(100)))
+    lines = lines_about(BY_ID["dp/list/2"], many)
+    assert (len(lines), lines[30]) == (61, "... 40 more ...")
+    assert ("device-0" in lines[0], "device-99" in lines[-1]) == (True, True)
+    [line] = lines_about(BY_ID["dp/list/2"], Exchange((listed(1, *(f"{n:040}" for n in range(1000))),)))
+    assert "{1000 devices: " in line
+    assert len(line) < 500
