@@ -9,9 +9,9 @@ from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.hwloc_string import is_synthetic, parse_synthetic
 from numaproof.fake_sysfs.machine import Machine
 from numaproof.fake_sysfs.read import read
+from numaproof.fake_sysfs.section import read_yaml
 
 _MACHINE_FILES = (".yaml", ".yml")
-_MAX_FILE = 4 << 20
 
 
 def parse_machine(text: str) -> Machine:
@@ -26,7 +26,7 @@ def parse_machine(text: str) -> Machine:
     if path.is_dir():
         return read(path)
     if path.suffix in _MACHINE_FILES:
-        return describe(_text_of(path), text, preset_description)
+        return describe(read_yaml(path), preset_description)
     if path.is_file():
         from numaproof.fake_sysfs.importers import import_archive  # noqa: PLC0415 (archives are rare, and slow to import)
 
@@ -35,16 +35,3 @@ def parse_machine(text: str) -> Machine:
     raise MachineError(
         f"machine {text!r}: is no file, no directory, no hwloc string, not `host`, and no preset ({names})"
     )
-
-
-def _text_of(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            content = file.read(_MAX_FILE + 1)
-        if len(content) > _MAX_FILE:
-            raise MachineError(f"{path}: is larger than {_MAX_FILE >> 20} MiB; a machine file is a page of text")
-        return content.decode()
-    except OSError as error:
-        raise MachineError(f"{path}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise MachineError(f"{path}: is no UTF-8 text (byte {error.start})") from error

@@ -18,9 +18,9 @@ from numaproof.fake_sysfs.machine import (
     NumaNode,
     SideCache,
 )
-from numaproof.fake_sysfs.section import Section, load_yaml, parsed, whole_number
+from numaproof.fake_sysfs.section import Section, parsed, whole_number
 from numaproof.fake_sysfs.sizes import parse_size
-from numaproof.fake_sysfs.strict_yaml import Where
+from numaproof.fake_sysfs.strict_yaml import Document, Where
 
 KEYS = (
     "name",
@@ -54,9 +54,8 @@ _DEFAULT_MEMORY = 4 << 30
 Description = Mapping[str, Any]
 
 
-def describe(text: str, file: str, preset: Callable[[str], Description]) -> Machine:
-    """The machine that a YAML text describes; `preset` gives the description that a name stands for."""
-    document = load_yaml(text, file)
+def describe(document: Document, preset: Callable[[str], Description]) -> Machine:
+    """The machine that a file describes; `preset` gives the description that a name stands for."""
     return build(document.value, document.where, preset)
 
 
@@ -100,7 +99,7 @@ def _machine(section: Section) -> Machine:
     mhz = cpu.integer("mhz", 2000, minimum=1)
     group_sections = _group_sections(section)
     layout = _layout(section, [read_group(group) for group in group_sections], mhz)
-    sizes = tuple(_page_size(place, item) for place, item in section.items("hugepage-sizes")) or X86_HUGEPAGE_SIZES
+    sizes = tuple(_page_size(where, item) for where, item in section.items("hugepage-sizes")) or X86_HUGEPAGE_SIZES
     machine = Machine(
         name=section.text("name", "") or Path(section.where.file).stem or "machine",
         cpus=layout.cpus,
@@ -128,8 +127,8 @@ def _group_sections(section: Section) -> list[Section]:
     if counts:
         raise section.wrong(counts[0], "give counts either here or in each of `groups`")
     groups = [
-        Section(place, {**own, **Section(place, item, GROUP_KEYS).data}, GROUP_KEYS)
-        for place, item in section.items("groups")
+        Section(where, {**own, **Section(where, item, GROUP_KEYS).data}, GROUP_KEYS)
+        for where, item in section.items("groups")
     ]
     if not groups:
         raise section.wrong("groups", "give at least one group")
@@ -141,10 +140,10 @@ def _layout(section: Section, groups: list[Group], mhz: int) -> Layout:
     if numbering not in _NUMBERINGS:
         raise section.wrong("numbering", f"must be one of {', '.join(_NUMBERINGS)}")
     cpulists = {
-        whole_number(node, place): parsed(value, place, parse_cpulist)
-        for place, node, value in section.pairs("cpulist")
+        whole_number(node, where): parsed(value, where, parse_cpulist)
+        for where, node, value in section.pairs("cpulist")
     }
-    node_ids = tuple(whole_number(item, place) for place, item in section.items("node-ids"))
+    node_ids = tuple(whole_number(item, where) for where, item in section.items("node-ids"))
     layout = lay_out(groups, node_ids, cpulists, numbering == "compact", section.where)
     kinds = tuple(kind if kind.mhz else replace(kind, mhz=mhz) for kind in layout.kinds)
     return replace(layout, kinds=kinds)
@@ -152,7 +151,7 @@ def _layout(section: Section, groups: list[Group], mhz: int) -> Layout:
 
 def _nodes(section: Section, groups: list[Section], layout: Layout) -> tuple[NumaNode, ...]:
     """The nodes that the groups made, and the CPU-less ones that only `numa:` names."""
-    own = {whole_number(node, place): Section(place, value, _NUMA_KEYS) for place, node, value in section.pairs("numa")}
+    own = {whole_number(node, where): Section(where, value, _NUMA_KEYS) for where, node, value in section.pairs("numa")}
     group_of = dict(layout.nodes)
     nodes = []
     for node in sorted({*group_of, *own}):
@@ -165,7 +164,7 @@ def _nodes(section: Section, groups: list[Section], layout: Layout) -> tuple[Num
                 memory=given.size("memory", memory),
                 hugepages=_hugepages(given if "hugepages" in given else group),
                 access=_access(given),
-                side_caches=tuple(_side_cache(place, item) for place, item in given.items("side-caches")),
+                side_caches=tuple(_side_cache(where, item) for where, item in given.items("side-caches")),
             )
         )
     rows = _distances(section, [node.id for node in nodes], _packages(layout))
@@ -180,9 +179,9 @@ def _distances(section: Section, nodes: list[int], package: Mapping[int, int]) -
     """A matrix as it is written, or one made of `local`, `package` and `remote`."""
     if isinstance(section.data.get("distances"), list):
         rows = []
-        for place, row in section.items("distances"):
+        for where, row in section.items("distances"):
             values = row if isinstance(row, list) else str(row).split()
-            rows.append(tuple(whole_number(value, place) for value in values))
+            rows.append(tuple(whole_number(value, where) for value in values))
         if len(rows) != len(nodes) or any(len(row) != len(nodes) for row in rows):
             sizes = ", ".join(str(len(row)) for row in rows)
             raise MachineError(
@@ -205,15 +204,15 @@ def _distances(section: Section, nodes: list[int], package: Mapping[int, int]) -
 
 def _hugepages(section: Section) -> tuple[Hugepages, ...]:
     return tuple(
-        Hugepages(_page_size(place, size), whole_number(pages, place))
-        for place, size, pages in section.pairs("hugepages")
+        Hugepages(_page_size(where, size), whole_number(pages, where))
+        for where, size, pages in section.pairs("hugepages")
     )
 
 
-def _page_size(place: Where, text: Any) -> int:
-    size = parsed(text, place, parse_size)
+def _page_size(where: Where, text: Any) -> int:
+    size = parsed(text, where, parse_size)
     if size < 1024 or size % 1024:
-        raise MachineError(f"{place}: {text}: is no page size; write 2Mi or 1Gi")
+        raise MachineError(f"{where}: {text}: is no page size; write 2Mi or 1Gi")
     return size // 1024
 
 
@@ -224,8 +223,8 @@ def _access(section: Section) -> Access | None:
     return Access(given.ids("initiators"), *(given.integer(key, 0) for key in _ACCESS_KEYS[1:]))
 
 
-def _side_cache(place: Where, item: Any) -> SideCache:
-    given = Section(place, item, _SIDE_CACHE_KEYS)
+def _side_cache(where: Where, item: Any) -> SideCache:
+    given = Section(where, item, _SIDE_CACHE_KEYS)
     return SideCache(
         given.integer("level", 1, minimum=1),
         given.size("size", 0),
@@ -237,7 +236,7 @@ def _side_cache(place: Where, item: Any) -> SideCache:
 
 def _notes(section: Section) -> tuple[str, ...]:
     """Notes, what each doubtful figure rests on, and the sources: all of it goes with the machine."""
-    notes = [parsed(item, place, str) for place, item in section.items("notes")]
-    notes += [f"{name}: {parsed(item, place, str)}" for place, name, item in section.pairs("figures")]
-    notes += [f"source: {parsed(item, place, str)}" for place, item in section.items("sources")]
+    notes = [parsed(item, where, str) for where, item in section.items("notes")]
+    notes += [f"{name}: {parsed(item, where, str)}" for where, name, item in section.pairs("figures")]
+    notes += [f"source: {parsed(item, where, str)}" for where, item in section.items("sources")]
     return tuple(notes)

@@ -67,7 +67,7 @@ class _Core:
     die: int
     node: int
     entry: CoreEntry
-    place: int  # within its entry and node: neighbours may share a cache
+    index: int  # within its entry and node: neighbours may share a cache
 
 
 def read_group(section: Section) -> Group:
@@ -78,7 +78,7 @@ def read_group(section: Section) -> Group:
     threads = section.integer("threads", 1, minimum=1)
     caches = read_caches(section)
     if isinstance(section.data.get("cores"), list):
-        cores = tuple(_core_entry(place, item, threads, caches) for place, item in section.items("cores"))
+        cores = tuple(_core_entry(where, item, threads, caches) for where, item in section.items("cores"))
     else:
         cores = (CoreEntry(section.integer("cores", 1, minimum=1), threads, caches),)
     group = Group(packages, dies, nodes, cores)
@@ -94,8 +94,8 @@ def read_group(section: Section) -> Group:
     return group
 
 
-def _core_entry(place: Where, item: object, threads: int, caches: Mapping[str, CacheShape]) -> CoreEntry:
-    section = Section(place, item, _CORE_KEYS)
+def _core_entry(where: Where, item: object, threads: int, caches: Mapping[str, CacheShape]) -> CoreEntry:
+    section = Section(where, item, _CORE_KEYS)
     return CoreEntry(
         count=section.integer("count", 1, minimum=1),
         threads=section.integer("threads", threads, minimum=1),
@@ -107,15 +107,15 @@ def _core_entry(place: Where, item: object, threads: int, caches: Mapping[str, C
 
 def read_caches(section: Section) -> Mapping[str, CacheShape]:
     """`caches:` of a section: a size, or a mapping with size, share, ways and line."""
-    return {name: _cache_shape(place, name, item) for place, name, item in section.pairs("caches")}
+    return {name: _cache_shape(where, name, item) for where, name, item in section.pairs("caches")}
 
 
-def _cache_shape(place: Where, name: str, item: Any) -> CacheShape:
+def _cache_shape(where: Where, name: str, item: Any) -> CacheShape:
     if name not in _CACHES:
-        raise MachineError(f"{place}: no such cache; the known ones are {', '.join(_CACHES)}")
+        raise MachineError(f"{where}: no such cache; the known ones are {', '.join(_CACHES)}")
     if isinstance(item, str):
-        return CacheShape(parsed(item, place, parse_size) // 1024 * 1024, _DEFAULT_SHARE[name])
-    section = Section(place, item, _CACHE_KEYS)
+        return CacheShape(parsed(item, where, parse_size) // 1024 * 1024, _DEFAULT_SHARE[name])
+    section = Section(where, item, _CACHE_KEYS)
     share: str | int = section.text("share", _DEFAULT_SHARE[name])
     if share not in _SHARES:
         if not str(share).isdigit():
@@ -176,8 +176,8 @@ def _cores_of_node(group: Group, package: int, index: int, node: int) -> Iterabl
     met = index * group.cores_of_node
     per_die = group.nodes * group.cores_of_node // group.dies
     for entry in group.cores:
-        for place in range(entry.count):
-            yield _Core(package, met // per_die, node, entry, place)
+        for nth in range(entry.count):
+            yield _Core(package, met // per_die, node, entry, nth)
             met += 1
 
 
@@ -250,7 +250,7 @@ def _sharers(core: _Core, shape: CacheShape, index: int) -> tuple[object, ...]:
         return ("die", core.package, core.die)
     if shape.share == "package":
         return ("package", core.package)
-    return ("cores", core.node, id(core.entry), core.place // int(shape.share))
+    return ("cores", core.node, id(core.entry), core.index // int(shape.share))
 
 
 def _kinds(cores: Sequence[_Core], threads: Sequence[tuple[int, ...]]) -> tuple[CpuKind, ...]:

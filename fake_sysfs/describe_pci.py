@@ -52,8 +52,8 @@ _FILE = re.compile(r"(char|block) (\d+):(\d+) (\S+)")
 def read_pci(section: Section) -> tuple[PciRoot, ...]:
     """The host bridges of `pci:`, and for each bus in the flat list `devices:` one more."""
     found: dict[tuple[int, int], list[PciDevice]] = defaultdict(list)
-    for place, item in section.items("pci"):
-        root = Section(place, item, _ROOT_KEYS)
+    for where, item in section.items("pci"):
+        root = Section(where, item, _ROOT_KEYS)
         bridge = parsed(root.text("root", ""), root.at("root"), _root)
         found[bridge].extend(_devices(root, root.integer("node", -1, minimum=-1), bridge[0]))
     for device in _devices(section, -1, 0):
@@ -63,8 +63,8 @@ def read_pci(section: Section) -> tuple[PciRoot, ...]:
 
 
 def _devices(section: Section, node: int, domain: int) -> Iterator[PciDevice]:
-    for place, item in section.items("devices"):
-        yield _device(Section(place, item, _DEVICE_KEYS), node, domain)
+    for where, item in section.items("devices"):
+        yield _device(Section(where, item, _DEVICE_KEYS), node, domain)
 
 
 def _device(section: Section, node: int, domain: int) -> PciDevice:
@@ -73,7 +73,7 @@ def _device(section: Section, node: int, domain: int) -> PciDevice:
     vendor, device = _pair(section, "id", (0, 0))
     subsystem_vendor, subsystem_device = _pair(section, "subsystem", (0, 0))
     buses = parsed(section.text("buses", ""), section.at("buses"), _buses) if "buses" in section else None
-    net = tuple(_interface(place, item, address, index) for index, (place, item) in enumerate(section.items("net")))
+    net = tuple(_interface(where, item, address, index) for index, (where, item) in enumerate(section.items("net")))
     total, functions = _virtual_functions(section, address, numa_node)
     group = section.integer("iommu-group", -1)
     return PciDevice(
@@ -88,12 +88,12 @@ def _device(section: Section, node: int, domain: int) -> PciDevice:
         total_vfs=total,
         vfs=functions,
         net=net,
-        infiniband=tuple(parsed(item, place, str) for place, item in section.items("infiniband")),
+        infiniband=tuple(parsed(item, where, str) for where, item in section.items("infiniband")),
         iommu_group=None if group < 0 else group,
         bus_range=buses,
         children=tuple(_devices(section, numa_node, split_address(address)[0])),
-        nodes=tuple(parsed(item, place, _file) for place, item in section.items("files")),
-        bars=tuple(_bar(place, item) for place, item in section.items("bars")),
+        nodes=tuple(parsed(item, where, _file) for where, item in section.items("files")),
+        bars=tuple(_bar(where, item) for where, item in section.items("bars")),
     )
 
 
@@ -147,7 +147,7 @@ def _virtual_functions(section: Section, address: str, node: int) -> tuple[int, 
     group = vfs.integer("iommu-group", -1)  # of the first; each VF has a group of its own
     return total, tuple(
         PciDevice(
-            address=place,
+            address=one,
             vendor=vendor,
             device=device,
             class_code=_class(section, ""),
@@ -155,10 +155,10 @@ def _virtual_functions(section: Section, address: str, node: int) -> tuple[int, 
             subsystem_device=subsystem[1],
             numa_node=node,
             driver=vfs.text("driver", "") or None,
-            net=(NetInterface(f"{prefix}{index}", mac_of(place, 0)),) if prefix else (),
+            net=(NetInterface(f"{prefix}{index}", mac_of(one, 0)),) if prefix else (),
             iommu_group=None if group < 0 else group + index,
         )
-        for index, place in enumerate(addresses)
+        for index, one in enumerate(addresses)
     )
 
 
@@ -168,10 +168,10 @@ def mac_of(address: str, index: int) -> str:
     return ":".join(f"{part:02x}" for part in (2, domain >> 8 & 255, domain & 255, bus, slot << 3 | function, index))
 
 
-def _interface(place: Where, item: Any, address: str, index: int) -> NetInterface:
+def _interface(where: Where, item: Any, address: str, index: int) -> NetInterface:
     if isinstance(item, str):
         return NetInterface(item, mac_of(address, index))
-    section = Section(place, item, _NET_KEYS)
+    section = Section(where, item, _NET_KEYS)
     return NetInterface(
         name=section.text("name", ""),
         address=section.text("address", mac_of(address, index)).lower(),
@@ -201,27 +201,27 @@ def _file(text: str) -> DeviceNode:
     return DeviceNode(match[4], int(match[2]), int(match[3]), match[1] == "block")
 
 
-def _bar(place: Where, item: Any) -> Bar:
+def _bar(where: Where, item: Any) -> Bar:
     if not isinstance(item, list) or len(item) != 3:
-        raise MachineError(f"{place}: must be [start, end, flags], as in [0x1000000, 0x1ffffff, 0x40200]")
-    return Bar(*(whole_number(value, place) for value in item))
+        raise MachineError(f"{where}: must be [start, end, flags], as in [0x1000000, 0x1ffffff, 0x40200]")
+    return Bar(*(whole_number(value, where) for value in item))
 
 
 def read_links(section: Section) -> tuple[DeviceLink, ...]:
     """`links:` between two devices, or among all of several."""
     found: list[DeviceLink] = []
-    for place, item in section.items("links"):
-        link = Section(place, item, _LINK_KEYS)
+    for where, item in section.items("links"):
+        link = Section(where, item, _LINK_KEYS)
         count = link.integer("count", 1, minimum=1)
         ends = [_end(at, value) for key in ("between", "among") for at, value in link.items(key)]
         if ("between" in link) == ("among" in link) or len(ends) < 2 or ("between" in link and len(ends) != 2):
-            raise MachineError(f"{place}: give either `between:` with two addresses or `among:` with more")
+            raise MachineError(f"{where}: give either `between:` with two addresses or `among:` with more")
         found.extend(DeviceLink(a, b, count) for index, a in enumerate(ends) for b in ends[index + 1 :])
     return tuple(found)
 
 
-def _end(place: Where, value: Any) -> str:
+def _end(where: Where, value: Any) -> str:
     try:
-        return format_address(*split_address(parsed(value, place, str)))
+        return format_address(*split_address(parsed(value, where, str)))
     except ValueError:
-        raise MachineError(f"{place}: {value!r}: is no PCI address; write it as 0000:07:00.0") from None
+        raise MachineError(f"{where}: {value!r}: is no PCI address; write it as 0000:07:00.0") from None

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.fake_sysfs.sizes import parse_size
-from numaproof.fake_sysfs.strict_yaml import Document, Where, YamlFault, load
+from numaproof.fake_sysfs.strict_yaml import Document, Where, YamlFault, load, read
 
 T = TypeVar("T")
 
@@ -17,11 +18,21 @@ def load_yaml(text: str, file: str) -> Document:
 
     MachineError when it holds anything else.
     """
+    return _mapping(lambda: load(text, file, typed=False))
+
+
+def read_yaml(path: Path) -> Document:
+    """The mapping of a YAML file, likewise."""
+    return _mapping(lambda: read(path, typed=False))
+
+
+def _mapping(read_document: Callable[[], Document]) -> Document:
     try:
-        document = load(text, file, typed=False)
+        document = read_document()
     except YamlFault as error:
         raise MachineError(str(error)) from None
     if not isinstance(document.value, dict):
+        file = document.where.file
         raise MachineError(f"{file}: does not hold a mapping; write keys such as `preset:` or `packages:`")
     return document
 

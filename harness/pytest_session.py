@@ -1,6 +1,6 @@
 """What the pytest plugin does once a scenario or a fixture of ours is used; all that takes long to import is here."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,16 +21,18 @@ from numaproof.harness.scenario.parse import parse_scenario
 from numaproof.harness.scenario.rig import RigFailedError
 from numaproof.harness.scenario.sizes import sizes_of
 from numaproof.harness.waiting import WaitTimeoutError
-from numaproof.pytest_plugin import ENDING, RUN
+from numaproof.pytest_plugin import ENDING, LISTED, RUN
 
 _SESSION = pytest.StashKey[Session]()
 # What is wrong with a scenario, with where it runs, or with what it runs: told in words, not with a traceback of ours.
 _TOLD = (UserError, MachineError, RigFailedError, CannotStartError, WaitTimeoutError)
 
 
-def instances_of(config: pytest.Config, path: Path) -> list[Instance]:
+def instances_of(config: pytest.Config, path: Path) -> Sequence[Instance]:
     """Every instance of a scenario file, on the machines of the options if there are some."""
-    return list(instances(parse_scenario(path), tuple(config.option.numaproof_machine)))
+    if LISTED in config.stash and path in config.stash[LISTED]:
+        return config.stash[LISTED][path]
+    return tuple(instances(parse_scenario(path), tuple(config.option.numaproof_machine)))
 
 
 def session_of(config: pytest.Config) -> Session:

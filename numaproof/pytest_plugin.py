@@ -23,6 +23,7 @@ RUNTIMES = ("auto", "docker", "namespace", "process")
 SUFFIXES = (".yaml", ".yml")
 RUN = pytest.StashKey[str]()  # the name of the run's directory, which all workers share
 ENDING = pytest.StashKey[ExitStack]()
+LISTED = pytest.StashKey["dict[Path, tuple[Instance, ...]]"]()  # the instances of files that were parsed before
 _PROPERTY = "numaproof"
 _OUTCOMES = ("passed", "failed", "skipped")
 
@@ -50,7 +51,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[RUN] = getattr(config, "workerinput", {}).get("numaproof_run") or f"run-{uuid.uuid4().hex[:8]}"
     for folder in _folders(config):
         if not folder.is_dir():
-            raise pytest.UsageError(f"{config.inipath}: numaproof_scenarios: {folder} is no folder; no test would run")
+            raise pytest.UsageError(
+                f"{config.inipath}: numaproof_scenarios: {folder} is not a folder; no test would run"
+            )
 
 
 def _folders(config: pytest.Config) -> list[Path]:

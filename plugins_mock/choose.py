@@ -11,7 +11,7 @@ from numaproof.plugins_mock.boards import BOARDS
 from numaproof.plugins_mock.devices import MockDevice
 from numaproof.plugins_mock.errors import PluginError
 from numaproof.plugins_mock.kinds import Kind
-from numaproof.plugins_mock.links import Links, best_partition, best_sets
+from numaproof.plugins_mock.links import Links, best_partition, best_sets, links_of
 from numaproof.plugins_mock.service import Preferred
 from numaproof.plugins_mock.sysfs import pci_functions
 
@@ -38,8 +38,8 @@ def parse_device(text: str) -> MockDevice:
     return MockDevice(device_id, numa, not sick)
 
 
-def read_devices(path: Path) -> tuple[MockDevice, ...]:
-    """Devices from a YAML file: a list of `{id: ..., numa: [..], healthy: true}`; without `numa` no topology."""
+def read_devices(path: Path) -> tuple[tuple[MockDevice, ...], Links]:
+    """Devices and links of a YAML file: a list of `{id: a, numa: [0], links: {b: 2}}`; without `numa` no topology."""
     try:
         rows = yaml.safe_load(path.read_text())
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -47,21 +47,25 @@ def read_devices(path: Path) -> tuple[MockDevice, ...]:
         raise PluginError(f"{path}: cannot be read as YAML: {reason}") from error
     if not isinstance(rows, list):
         raise PluginError(f"{path}: not a list; write one entry a device: - {{id: a, numa: [0]}}")
-    return tuple(_device(row, f"{path}: [{number}]") for number, row in enumerate(rows))
+    devices = tuple(_device(row, f"{path}: [{number}]") for number, row in enumerate(rows))
+    return devices, links_of({str(row["id"]): row.get("links", {}) for row in rows})
 
 
 def _device(row: Any, where: str) -> MockDevice:
     if not isinstance(row, Mapping) or not isinstance(row.get("id"), str | int):
         raise PluginError(f"{where}: {row!r} is not a device; write {{id: a, numa: [0]}}")
-    unknown = sorted(set(row) - {"id", "numa", "healthy"}, key=str)
+    unknown = sorted(set(row) - {"id", "numa", "healthy", "links"}, key=str)
     if unknown:
-        raise PluginError(f"{where}: unknown key {unknown[0]!r}; known: id, numa, healthy")
+        raise PluginError(f"{where}: unknown key {unknown[0]!r}; known: id, numa, healthy, links")
     numa = row.get("numa")
     numa = [numa] if isinstance(numa, int) else numa
     if numa is not None and not (isinstance(numa, list) and all(isinstance(node, int) for node in numa)):
         raise PluginError(f"{where}.numa: {numa!r} is not a list of NUMA nodes; write [0] or [0, 1]")
     if not isinstance(row.get("healthy", True), bool):
         raise PluginError(f"{where}.healthy: {row['healthy']!r} is neither true nor false")
+    links = row.get("links", {})
+    if not isinstance(links, Mapping) or not all(isinstance(count, int) for count in links.values()):
+        raise PluginError(f"{where}.links: {links!r} is not a mapping of devices to numbers; write {{b: 2}}")
     return MockDevice(str(row["id"]), None if numa is None else tuple(numa), row.get("healthy", True))
 
 

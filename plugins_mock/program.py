@@ -138,7 +138,7 @@ def _devices(args: argparse.Namespace) -> tuple[tuple[MockDevice, ...], Links]:
     if args.sysfs_root:
         return machine_devices(KINDS[args.kind], args.sysfs_root), machine_links(args.sysfs_root)
     if args.devices:
-        return read_devices(args.devices), {}
+        return read_devices(args.devices)
     if args.device:
         return tuple(parse_device(text) for text in args.device), {}
     try:

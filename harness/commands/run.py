@@ -5,23 +5,15 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pytest
-
 from numaproof.fake_sysfs import Machine, MachineError
 from numaproof.harness.errors import UserError
-from numaproof.harness.report.pictures import write_pictures
-from numaproof.harness.runtimes.scratch import remove_stale
-from numaproof.harness.runtimes.select import select_runtime
 from numaproof.harness.runtimes.trees import machine_of
 from numaproof.harness.scenario.instances import Instance
-from numaproof.harness.scenario.selection import chosen, found, shipped_scenarios
-from numaproof.harness.scenario.sharing import ByMachine, shares
+from numaproof.harness.scenario.selection import Selection, select
 from numaproof.harness.vocabulary import RUNTIMES
 
 _RESULTS = ("junit.xml", "summary.json")
 _PICTURES = "machines"
-# What people tell the pytest of their own tests: no business of ours, and able to break a run.
-_FOR_OTHERS = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,53 +35,56 @@ def run(args: argparse.Namespace) -> int:
     """Run the scenarios; 0: all passed, 1: some failed, 2: bad input."""
     if args.workers < 1:
         raise UserError(f"--workers {args.workers}: give at least 1")
-    shipped = shipped_scenarios()
-    wanted = list(dict.fromkeys(word for what in args.what or [str(shipped)] for word in found(what, shipped)))
     # All of them are read before anything runs: a mistake is told at once, and in a line.
-    listed = [one for word in wanted for one in chosen(word, tuple(args.machine))]
-    machines = _machines(listed, args.machine)
+    selection = select(args.what, tuple(args.machine))
+    machines = _machines(selection.instances, args.machine)
     if args.list:
-        print("\n".join(one.id for one in listed))
+        print("\n".join(one.id for one in selection.instances))
         return 0
+    return _run(selection, machines, args)
+
+
+def _run(selection: Selection, machines: Mapping[str, Machine], args: argparse.Namespace) -> int:
+    # Not above: pytest and what the runtimes need take longer to import than a list of instances takes to print.
+    from numaproof.harness.pytest_run import run_selection  # noqa: PLC0415
+    from numaproof.harness.runtimes.scratch import remove_stale  # noqa: PLC0415
+    from numaproof.harness.runtimes.select import select_runtime  # noqa: PLC0415
+
     remove_stale()
     runtime = select_runtime(args.runtime)
     _reap(runtime)
     _make_room(args.out, machines)
     print(f"runtime: {runtime}; machines: {', '.join(machines)}", flush=True)
-    workers = min(args.workers, len(listed))
-    options = [*_sealed(wanted, shipped), "-q", "--tb=short"]
-    options += [f"--numaproof-machine={machine}" for machine in args.machine]
+    options = [f"--numaproof-machine={machine}" for machine in args.machine]
     options += [f"--numaproof-runtime={runtime}", f"--junitxml={args.out / _RESULTS[0]}"]
     options += [f"--numaproof-summary={args.out / _RESULTS[1]}"]
     options += [f"--numaproof-require={args.require}"] if args.require else []
-    options += ["-n", str(workers)] if workers > 1 else []
     try:
-        ended = pytest.main([*options, *wanted], plugins=[ByMachine(shares(listed, workers))])
+        code = run_selection(selection, options, args.workers)
     except BrokenPipeError:
         raise
     except OSError as error:
         raise UserError(f"--out {args.out}: {error.strerror or error}; the results could not be written") from error
     _reap(runtime)
-    if ended not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-        return 130 if ended == pytest.ExitCode.INTERRUPTED else 2  # 130: as any program that a Ctrl-C ended
-    print(f"results: {', '.join(str(args.out / name) for name in (*_RESULTS, _PICTURES))}")
-    return int(ended)
+    if code in (0, 1):
+        print(f"results: {', '.join(str(args.out / name) for name in (*_RESULTS, _PICTURES))}")
+    return code
 
 
 def _machines(listed: Sequence[Instance], given: Sequence[str]) -> dict[str, Machine]:
     """The machines of all instances by name, which are machines indeed; and an id means one scenario."""
-    places: dict[str, Path] = {}
-    machines = {}
+    paths: dict[str, Path] = {}
+    machines: dict[str, Machine] = {}
     for one in listed:
         path = one.scenario.path
-        other = places.setdefault(one.id, path)
+        other = paths.setdefault(one.id, path)
         if other != path and other.resolve() != path.resolve():
             raise UserError(f"{other} and {path} have the same id, {one.scenario.id}; rename one file or its folder")
         try:
             machines[one.machine] = machine_of(one.argument)
         except (MachineError, OSError) as error:
-            place = "--machine" if one.machine in given else f"{path}: matrix.machine"
-            raise UserError(f"{place}: {error}") from error
+            where = "--machine" if one.machine in given else f"{path}: matrix.machine"
+            raise UserError(f"{where}: {error}") from error
     return machines
 
 
@@ -98,6 +93,8 @@ def _make_room(out: Path, machines: Mapping[str, Machine]) -> None:
 
     Refused before anything runs in vain.
     """
+    from numaproof.harness.report.pictures import write_pictures  # noqa: PLC0415 (a drawing takes long to import)
+
     try:
         write_pictures(machines, out / _PICTURES)
         for name in _RESULTS:
@@ -105,20 +102,6 @@ def _make_room(out: Path, machines: Mapping[str, Machine]) -> None:
             (out / name).unlink()
     except OSError as error:
         raise UserError(f"--out {out}: {error.strerror}; give a directory that can be made and written") from error
-
-
-def _sealed(wanted: Sequence[str], shipped: Path) -> list[str]:
-    """Options of a pytest that takes nothing from where it runs: no settings, conftest.py, cache or other plugins."""
-    for name in _FOR_OTHERS:
-        os.environ.pop(name, None)
-    files = [os.path.abspath(word.partition("::")[0]) for word in wanted]  # noqa: PTH100 (a link keeps its name)
-    ours = all(Path(file).is_relative_to(shipped) for file in files)
-    # Tests are named by their place below this folder.
-    root = str(shipped) if ours else os.path.commonpath([Path.cwd(), *files])
-    options = ["--disable-plugin-autoload", "-p", "xdist", "-p", "numaproof.pytest_plugin", "-p", "no:cacheprovider"]
-    options += ["--noconftest", "-c", os.devnull, f"--rootdir={root}", f"--confcutdir={root}"]
-    # We are imported already, which pytest would warn of: nothing of ours needs its rewritten assertions.
-    return [*options, "--import-mode=importlib", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 
 
 def _reap(runtime: str) -> None:

@@ -72,7 +72,8 @@ class FakePluginFleet:
         node.on_restart(self._follow_again)
         for plugin in plugins:
             devices = [
-                {"id": one.id, **({} if one.numa is None else {"numa": list(one.numa)})} for one in plugin.devices
+                {"id": one.id, "links": dict(one.links), **({} if one.numa is None else {"numa": list(one.numa)})}
+                for one in plugin.devices
             ]
             self._file(plugin, "devices").write_text(yaml.safe_dump(devices))
             self._file(plugin, "health").write_text("".join(f"{one.id}\n" for one in plugin.devices if not one.healthy))

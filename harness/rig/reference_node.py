@@ -15,7 +15,7 @@ import yaml
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
 from numaproof.harness.rig.explained import decision_lines, given_lines
-from numaproof.harness.rig.observe.metrics_page import scrape
+from numaproof.harness.rig.metrics_page import read_metrics
 from numaproof.harness.rig.observe.tool_views import View
 from numaproof.harness.rig.observe.workload import Workload
 from numaproof.harness.rig.plugin_fleet import PluginEvent
@@ -107,7 +107,7 @@ class ReferenceNode:
     def metrics(self) -> Mapping[str, float]:
         """The node's metrics: sample, as `samples.sample_name` spells it -> value."""
         try:
-            return scrape(self._root / "http.sock", _CALL_SECONDS)
+            return read_metrics(self._root / "http.sock", _CALL_SECONDS)
         except OSError as error:
             raise RigFailedError(f"the node did not show its metrics ({error})") from error
 

@@ -93,7 +93,8 @@ class Session:
     def _sized(self, instance: Instance) -> tuple[Machine, Sizes]:
         machine = machine_of(instance.argument)
         kubelet = {**instance.scenario.kubelet, **instance.values}
-        return machine, sizes_of(machine, kubelet.get("memoryManagerPolicy") == "Static")
+        use_numa = instance.scenario.needs.use_numa
+        return machine, sizes_of(machine, kubelet.get("memoryManagerPolicy") == "Static", use_numa)
 
     def _make_runtime(self) -> tuple[Runtime, str, dict[str, str]]:
         """The runtime, the interpreter in it, and where that finds our code."""

@@ -20,7 +20,7 @@ def drive(instance: Instance, machine: Machine, sizes: Sizes, rig: Rig) -> list[
     found: list[str] = []
     for step in instance.scenario.steps:
         before = rig.plugins.calls()
-        expected = [one for one in step.expected if instance.meets(one.when)]
+        expected = instance.expects(step)
         try:
             done = step.action.act(story, step.where)
         except RigFailedError as error:

@@ -9,7 +9,7 @@ from numaproof.harness.errors import UserError
 from numaproof.harness.scenario.fields import Fields
 from numaproof.harness.scenario.model import Expected
 from numaproof.harness.scenario.samples import sample_name
-from numaproof.harness.scenario.size_words import check_count, check_number, check_size
+from numaproof.harness.scenario.size_words import check_count, check_filled, check_number, check_size
 from numaproof.harness.scenario.steps.action import Action, Known
 from numaproof.harness.scenario.steps.admit import Admit
 
@@ -37,7 +37,7 @@ def parse_expected(
     return Expected(
         admitted=fields.flag("admitted", True) if "admitted" in fields else _implied(fields),
         reason=fields.text("reason") if "reason" in fields else None,
-        message=fields.text("message") if "message" in fields else None,
+        message=check_filled(fields.text("message"), fields.at("message")) if "message" in fields else None,
         refuses=fields.text("refuses") if "refuses" in fields else None,
         aligned=fields.choice("aligned", ALIGNMENTS) if "aligned" in fields else None,
         numa=check_count(fields.raw("numa"), fields.at("numa")) if "numa" in fields else None,
@@ -116,7 +116,7 @@ def _is_nodes(value: Any) -> bool:
 
 
 def _is_counts(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(count, int) for count in value.values())
+    return isinstance(value, Mapping) and all(isinstance(count, int | str) for count in value.values())
 
 
 def _is_devices(value: Any) -> bool:
@@ -130,6 +130,8 @@ def _is_sizes(value: Any) -> bool:
 
 
 def _is_cpus(value: Any) -> bool:
+    if isinstance(value, str) and "core" in value:
+        return True  # which cores there are the machine says
     try:
         return _is_counts(value) or (isinstance(value, str | int) and parse_cpulist(str(value)) is not None)
     except ValueError:
@@ -138,7 +140,7 @@ def _is_cpus(value: Any) -> bool:
 
 # What an expectation of a container may say -> whether a value is of its kind, and the kind in words.
 _CONTAINER_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "cpus": (_is_cpus, "a CPU list (1-3,8) or counts by NUMA node"),
+    "cpus": (_is_cpus, "a CPU list (1-3,8), cores (core1-3) or counts by NUMA node"),
     "cpu_count": (lambda value: isinstance(value, int | str), "a size"),
     "nodes": (_is_nodes, "a list of NUMA nodes"),
     "devices": (_is_devices, "by resource: a count, a list of ids, or counts by NUMA node"),
@@ -159,8 +161,12 @@ def _container(value: Any, where: Where, known: Known, names: tuple[str, ...]) -
         check_count(found["cpu_count"], fields.at("cpu_count"))
     for resource, size in found.get("memory", {}).items():
         check_size(size, fields.at("memory").at(resource))
-    for resource in found.get("devices", {}):
+    for node, count in found["cpus"].items() if isinstance(found.get("cpus"), Mapping) else ():
+        check_count(count, fields.at("cpus").at(node))
+    for resource, wanted in found.get("devices", {}).items():
         known.check_resource(resource, fields.at("devices").at(resource))
+        for node, count in wanted.items() if isinstance(wanted, Mapping) else ():
+            check_count(count, fields.at("devices").at(resource).at(node))
     if "same_cpus_as" in found:
         _checked_name(found["same_cpus_as"], names, fields.at("same_cpus_as"))
     return found

@@ -82,10 +82,6 @@ class Fields:
         """A file that is named relative to this one."""
         return Path(self.where.file).parent / self.text(key)
 
-    def size(self, key: str) -> str:
-        """A size: a quantity, or one relative to a machine."""
-        return check_size(self._value.get(key), self.at(key))
-
     def sizes(self, key: str) -> dict[str, str]:
         """Sizes by resource."""
         where = self.at(key)

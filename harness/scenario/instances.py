@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from numaproof.fake_sysfs import Machine
-from numaproof.harness.scenario.kubelet import MATRIX_KEYS, NOT_OF_THE_KUBELET
-from numaproof.harness.scenario.model import Scenario
-from numaproof.harness.scenario.sizes import RESERVED_MEMORY, Sizes
+from numaproof.harness.scenario.kubelet import kubelet_values
+from numaproof.harness.scenario.model import Expected, Scenario, Step
+from numaproof.harness.scenario.sizes import Sizes
 from numaproof.harness.vocabulary import SMALLEST_NODE_LIMIT
 
 # Where a scenario names no machines: two sockets are the least on which placement matters.
@@ -34,9 +34,10 @@ class Instance:
         """Whose rules its node decides by: those of the newest kubelet unless the matrix says otherwise."""
         return self.values.get("semantics", "current")
 
-    def meets(self, when: Mapping[str, tuple[str, ...]]) -> bool:
-        """Whether an expectation that is for these values of the matrix is for this instance."""
-        return all(self.values.get(key, self.machine) in values for key, values in when.items())
+    def expects(self, step: Step) -> list[Expected]:
+        """What a step expects in this instance."""
+        met = {**self.values, "machine": self.machine}
+        return [one for one in step.expected if all(met.get(key) in values for key, values in one.when.items())]
 
     @property
     def argument(self) -> str:
@@ -61,18 +62,16 @@ def kubelet_configuration(instance: Instance, machine: Machine, sizes: Sizes) ->
         "kind": "KubeletConfiguration",
         "cpuManagerPolicy": "static",
         **instance.scenario.kubelet,
+        **kubelet_values(instance.values),
     }
-    for key, value in instance.values.items():
-        if key not in NOT_OF_THE_KUBELET:
-            config[MATRIX_KEYS.get(key, key)] = value
     if len(machine.node_ids) > SMALLEST_NODE_LIMIT and instance.scenario.refuses is None:
         # Without it no policy but none starts on so many NUMA nodes.
         options = {"max-allowable-numa-nodes": str(len(machine.node_ids))}
         config["topologyManagerPolicyOptions"] = options | config.get("topologyManagerPolicyOptions", {})
     config.setdefault("reservedSystemCPUs", ",".join(map(str, sizes.reserved_cpus)))
     if config.get("memoryManagerPolicy") == "Static" and "reservedMemory" not in config:
-        nodes = [node.id for node in machine.nodes if node.memory]
-        config["reservedMemory"] = [{"numaNode": node, "limits": {"memory": str(RESERVED_MEMORY)}} for node in nodes]
+        kept = sizes.reserved_memory
+        config["reservedMemory"] = [{"numaNode": node, "limits": {"memory": str(kept[node])}} for node in kept]
         config["evictionHard"] = {"memory.available": str(_EVICTION)}
-        config["systemReserved"] = {"memory": str(RESERVED_MEMORY * len(nodes) - _EVICTION)}
+        config["systemReserved"] = {"memory": str(sum(kept.values()) - _EVICTION)}
     return config

@@ -1,29 +1,30 @@
 """Compares what was seen with what a step expects; the answer is every difference, in words."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from numaproof.fake_sysfs.lists import format_cpulist, parse_cpulist
+from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.pods.quantity import parse_quantity
 from numaproof.harness.scenario.model import Expected
 from numaproof.harness.scenario.outcome import Calls, Given, Outcome, Seen
 from numaproof.harness.scenario.sizes import Sizes
 
 
-def differences(expected: Expected, seen: Seen, sizes: Sizes, node_of_cpu: Mapping[int, int], place: str) -> list[str]:
+def differences(expected: Expected, seen: Seen, sizes: Sizes, node_of_cpu: Mapping[int, int], where: str) -> list[str]:
     """Every way in which what was seen differs from an expectation; empty: none."""
     found = [
-        *_of_outcome(expected, seen.outcome, sizes, node_of_cpu, place),
+        *_of_outcome(expected, seen.outcome, sizes, node_of_cpu, where),
         *_of_calls(expected, seen.calls),
-        *_of_metrics(expected, seen.metrics, sizes, place),
-        *_of_pod_resources(expected, seen, sizes, node_of_cpu, place),
+        *_of_metrics(expected, seen.metrics, sizes, where),
+        *_of_pod_resources(expected, seen, sizes, node_of_cpu, where),
     ]
-    return [f"{place}: {text}" for text in found]
+    return [f"{where}: {text}" for text in found]
 
 
 def _of_outcome(
-    expected: Expected, seen: Outcome, sizes: Sizes, node_of_cpu: Mapping[int, int], place: str
+    expected: Expected, seen: Outcome, sizes: Sizes, node_of_cpu: Mapping[int, int], where: str
 ) -> Iterable[str]:
     if expected.refuses is not None:
         yield f"expected a refusal to start with {expected.refuses!r}, was up"
@@ -33,25 +34,26 @@ def _of_outcome(
         return
     if expected.reason is not None and expected.reason != seen.reason:
         yield f"expected the reason {expected.reason}, was {seen.reason} ({seen.message})"
-    if expected.message is not None and expected.message not in seen.message:
-        yield f"expected a message with {expected.message!r}, was {seen.message!r}"
+    message = sizes.filled(expected.message or "", f"{where}.expect.message")
+    if message not in seen.message:
+        yield f"expected a message with {message!r}, was {seen.message!r}"
     by_container = {name: nodes_of(given, node_of_cpu) for name, given in seen.containers.items()}
     if expected.aligned is not None:
         yield from _alignment(expected.aligned, by_container)
     if expected.numa is not None:
-        count = sizes.count(expected.numa, f"{place}.expect.numa")
+        count = sizes.count(expected.numa, f"{where}.expect.numa")
         for name, nodes in by_container.items():
             if nodes and len(nodes) != count:
                 yield f"expected {name} on {count} NUMA nodes, was on {sorted(nodes)}"
     if expected.nodes is not None:
         used = set().union(*by_container.values())
-        if used != set(expected.nodes):
-            yield f"expected the NUMA nodes {sorted(expected.nodes)}, were {sorted(used)}"
-    for name, words in expected.containers.items():
+        if used != set(sizes.node_ids(expected.nodes)):
+            yield f"expected the NUMA nodes {sorted(sizes.node_ids(expected.nodes))}, were {sorted(used)}"
+    for name, keys in expected.containers.items():
         if name not in seen.containers:
             yield f"expected a container {name}, were {sorted(seen.containers)}"
         else:
-            yield from _container(name, words, seen, sizes, node_of_cpu, place)
+            yield from _container(name, keys, seen, sizes, node_of_cpu, where)
 
 
 def _of_calls(expected: Expected, calls: Calls) -> Iterable[str]:
@@ -61,15 +63,16 @@ def _of_calls(expected: Expected, calls: Calls) -> Iterable[str]:
                 yield f"expected {times} x {call} of {resource}, were {dict(calls.get(resource, {}))}"
 
 
-def _of_metrics(expected: Expected, samples: Mapping[str, float], sizes: Sizes, place: str) -> Iterable[str]:
-    for name, wanted in expected.metrics.items():
-        value = sizes.number(wanted, f"{place}.expect.metrics")
+def _of_metrics(expected: Expected, samples: Mapping[str, float], sizes: Sizes, where: str) -> Iterable[str]:
+    for told, wanted in expected.metrics.items():
+        value = sizes.number(wanted, f"{where}.expect.metrics")
+        name = re.sub(r'(?<=numa_node=")\d+(?=")', lambda found: str(sizes.node(int(found[0]))), told)
         if samples.get(name) != value:
             yield f"expected the metric {name} to be {value:g}, was {samples.get(name, 'absent')}"
 
 
 def _of_pod_resources(
-    expected: Expected, seen: Seen, sizes: Sizes, node_of_cpu: Mapping[int, int], place: str
+    expected: Expected, seen: Seen, sizes: Sizes, node_of_cpu: Mapping[int, int], where: str
 ) -> Iterable[str]:
     for pod, names in expected.listed.items():
         shown = seen.listed.get(pod)
@@ -78,7 +81,7 @@ def _of_pod_resources(
     if expected.allocatable:
         name = "all that is allocatable"
         everything = Outcome(True, containers={name: seen.allocatable})
-        yield from _container(name, expected.allocatable, everything, sizes, node_of_cpu, place)
+        yield from _container(name, expected.allocatable, everything, sizes, node_of_cpu, where)
 
 
 def _told(names: Iterable[str] | None) -> str:
@@ -111,40 +114,57 @@ def _shown(by_container: Mapping[str, frozenset[int]]) -> str:
     return ", ".join(f"{name} on {sorted(nodes)}" for name, nodes in by_container.items())
 
 
+def _listed(cpus: Iterable[int]) -> str:
+    return format_cpulist(sorted(cpus))
+
+
+def _nodes_key(key: str, sizes: Sizes) -> str:
+    """`1` or `0,1`, positions of NUMA nodes, as ids; anything else (`none`) as it is."""
+    if not re.fullmatch(r"-?\d+(,-?\d+)*", key):
+        return key
+    return ",".join(map(str, sorted(sizes.node_ids(int(node) for node in key.split(",")))))
+
+
 def _container(
-    name: str, words: Mapping[str, Any], seen: Outcome, sizes: Sizes, node_of_cpu: Mapping[int, int], place: str
+    name: str, keys: Mapping[str, Any], seen: Outcome, sizes: Sizes, node_of_cpu: Mapping[int, int], where: str
 ) -> Iterable[str]:
     given = seen.containers[name]
-    if "cpus" in words and isinstance(words["cpus"], Mapping):
-        by_node = Counter(str(node_of_cpu[cpu]) for cpu in given.cpus)
-        if dict(by_node) != {str(node): count for node, count in words["cpus"].items()}:
-            yield f"expected {name}'s CPUs by NUMA node {dict(words['cpus'])}, were {dict(by_node)}"
-    elif "cpus" in words and given.cpus != frozenset(parse_cpulist(str(words["cpus"]))):
-        yield f"expected {name} on the CPUs {words['cpus']}, were {format_cpulist(sorted(given.cpus)) or 'shared'}"
-    if "cpu_count" in words:
-        count = sizes.count(str(words["cpu_count"]), f"{place}.expect.containers.{name}.cpu_count")
+    if "cpus" in keys and isinstance(keys["cpus"], Mapping):
+        by_node = Counter(node_of_cpu[cpu] for cpu in given.cpus)
+        at = f"{where}.expect.containers.{name}.cpus"
+        counts = {sizes.node(int(node)): sizes.count(str(count), at) for node, count in keys["cpus"].items()}
+        if dict(by_node) != counts:
+            yield f"expected {name}'s CPUs by NUMA node {counts}, were {dict(by_node)}"
+    elif "cpus" in keys:
+        cpus = sizes.cpus(str(keys["cpus"]), f"{where}.expect.containers.{name}.cpus")
+        if given.cpus != cpus:
+            yield f"expected {name} on the CPUs {_listed(cpus)}, were {_listed(given.cpus) or 'shared'}"
+    if "cpu_count" in keys:
+        count = sizes.count(str(keys["cpu_count"]), f"{where}.expect.containers.{name}.cpu_count")
         if len(given.cpus) != count:
             yield f"expected {count} CPUs for {name}, were {len(given.cpus)}"
-    other = seen.containers.get(words["same_cpus_as"]) if "same_cpus_as" in words else given
+    other = seen.containers.get(keys["same_cpus_as"]) if "same_cpus_as" in keys else given
     if other is None or given.cpus != other.cpus:
-        yield f"expected {name} on the CPUs of {words['same_cpus_as']}"
-    if "nodes" in words and nodes_of(given, node_of_cpu) != frozenset(words["nodes"]):
-        yield f"expected {name} on the NUMA nodes {words['nodes']}, were {sorted(nodes_of(given, node_of_cpu))}"
-    if "memory_nodes" in words and _memory_nodes(given) != frozenset(words["memory_nodes"]):
-        yield f"expected {name}'s memory on {words['memory_nodes']}, was on {sorted(_memory_nodes(given))}"
-    for resource, size in words.get("memory", {}).items():
-        wanted = int(parse_quantity(sizes.resolve(str(size), place)))
+        yield f"expected {name} on the CPUs of {keys['same_cpus_as']}"
+    if "nodes" in keys and nodes_of(given, node_of_cpu) != (nodes := frozenset(sizes.node_ids(keys["nodes"]))):
+        yield f"expected {name} on the NUMA nodes {sorted(nodes)}, were {sorted(nodes_of(given, node_of_cpu))}"
+    if "memory_nodes" in keys and _memory_nodes(given) != (nodes := frozenset(sizes.node_ids(keys["memory_nodes"]))):
+        yield f"expected {name}'s memory on {sorted(nodes)}, was on {sorted(_memory_nodes(given))}"
+    for resource, size in keys.get("memory", {}).items():
+        wanted = int(parse_quantity(sizes.resolve(str(size), where)))
         amount = sum(block.size for block in given.memory if block.resource == resource)
         if amount != wanted:
             yield f"expected {wanted} bytes of {resource} for {name}, were {amount}"
-    for resource, wanted in words.get("devices", {}).items():
+    for resource, wanted in keys.get("devices", {}).items():
         held = given.devices.get(resource, {})
         if isinstance(wanted, int):
             if len(held) != wanted:
                 yield f"expected {wanted} of {resource} for {name}, were {sorted(held)}"
         elif isinstance(wanted, Mapping):
-            counts = Counter(",".join(map(str, nodes or ())) or "none" for nodes in held.values())
-            if dict(counts) != {str(key): value for key, value in wanted.items()}:
-                yield f"expected {resource} for {name} by NUMA node {dict(wanted)}, were {dict(counts)}"
+            at = f"{where}.expect.containers.{name}.devices"
+            by_nodes = {_nodes_key(str(key), sizes): sizes.count(str(count), at) for key, count in wanted.items()}
+            held_by = Counter(",".join(map(str, nodes or ())) or "none" for nodes in held.values())
+            if dict(held_by) != by_nodes:
+                yield f"expected {resource} for {name} by NUMA node {by_nodes}, were {dict(held_by)}"
         elif sorted(held) != sorted(map(str, wanted)):
             yield f"expected {sorted(map(str, wanted))} of {resource} for {name}, were {sorted(held)}"

@@ -18,7 +18,8 @@ class PluginSpec:
     resource: str
     per_numa: Size | None = None  # so many devices on every NUMA node that has CPUs
     devices: tuple[Mapping[str, Any], ...] = ()  # or exactly these: id, numa (a list, or None), healthy
-    sysfs: str | None = None  # or those of the machine's PCI tree: "gpu", "nic"
+    sysfs: str | None = None  # or those of the machine's PCI tree: "gpu", "nic"; what stands in is told by the others
+    like: str | None = None  # with sysfs: the machine whose devices the story is about
     preferred: str = "none"  # none | lowest | links
     plural: bool = False
     pre_start: bool = False
@@ -59,12 +60,13 @@ class Needs:
     """What a machine must have for a scenario to mean anything there."""
 
     numa: int = 1  # NUMA nodes with CPUs, at least
-    most_numa: int | None = None  # and at most; None: any number
-    numa_cpus: int = 1  # free CPUs of the smallest such node
-    threads: int = 1  # CPUs of a core
+    use_numa: int | None = None  # so many are used, and of a machine with more the rest is reserved; None: all
+    numa_cpus: Size = "1"  # free CPUs of the smallest such node
+    threads: int = 1  # CPUs of a core, at least
+    most_threads: int | None = None  # and at most; None: any number
     hugepages: tuple[str, ...] = ()  # "2Mi", "1Gi": on every NUMA node with CPUs
     gpus: int = 0  # in the PCI tree
-    own_machines: bool = False  # the machines of its matrix: it names CPUs or devices that are theirs alone
+    own_machines: str | None = None  # why it means something on the machines of its matrix alone; None: it fits any
 
 
 @dataclass(frozen=True, slots=True)

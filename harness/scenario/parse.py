@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from numaproof.fake_sysfs import preset_names
 from numaproof.fake_sysfs.strict_yaml import Where, YamlFault, read
 from numaproof.harness.errors import UserError
 from numaproof.harness.scenario.expectations import parse_expected
@@ -20,6 +21,15 @@ from numaproof.harness.vocabulary import POLICIES, SCOPES, SEMANTICS
 
 PREFERENCES = ("none", "lowest", "links")
 LISTS = ("kept", "fails", "ends")
+# How the devices of a plugin may be told: the first of several keys says whose, the others what stands in elsewhere.
+_DEVICES = (
+    ("per_numa",),
+    ("devices",),
+    ("sysfs",),
+    ("sysfs", "per_numa"),
+    ("sysfs", "like"),
+    ("sysfs", "like", "devices"),
+)
 _KEYS = ("name", "why", "source", "needs", "matrix", "kubelet", "plugins", "steps", "refuses")
 _VALUES = {"policy": POLICIES, "scope": SCOPES, "semantics": SEMANTICS}  # of a matrix
 _LARGEST = 1 << 20  # bytes of a file: it is more than any story needs
@@ -31,6 +41,9 @@ def parse_scenario(path: Path) -> Scenario:
         document = read(path, largest=_LARGEST)
     except YamlFault as error:
         raise UserError(str(error)) from None
+    if isinstance(document.value, dict) and {"apiVersion", "kind"} <= document.value.keys():
+        what = f"is a {document.value['kind']}, not a scenario"
+        raise UserError(f"{path}: {what}; keep such files outside of the folders of scenarios")
     fields = Fields(document.value, document.where, _KEYS)
     plugins = tuple(_plugin(item, fields.at("plugins").at(i)) for i, item in enumerate(fields.items("plugins")))
     matrix = _matrix(fields)
@@ -39,7 +52,7 @@ def parse_scenario(path: Path) -> Scenario:
             f"{fields.at('refuses')}: a node that does not start takes no steps; drop one of refuses, steps"
         )
     listed = fields.items("steps", least=0 if "refuses" in fields else 1)
-    known = Known({plugin.resource: frozenset(one["id"] for one in plugin.devices) for plugin in plugins})
+    known = Known({plugin.resource: _named_devices(plugin) for plugin in plugins})
     kubelet = KubeletSection(fields)
     if "refuses" not in fields:  # else it may be wrong on purpose
         kubelet.check(matrix, fields.at("matrix"))
@@ -76,7 +89,7 @@ def _matrix(fields: Fields) -> dict[str, tuple[str, ...]]:
 
 
 def _needs(value: Any, where: Where) -> Needs:
-    keys = ("numa", "most_numa", "numa_cpus", "threads", "hugepages", "gpus", "own_machines")
+    keys = ("numa", "use_numa", "numa_cpus", "threads", "most_threads", "hugepages", "gpus", "own_machines")
     fields = Fields(value, where, keys)
     hugepages = tuple(str(size) for size in fields.items("hugepages"))
     for size in hugepages:
@@ -84,21 +97,23 @@ def _needs(value: Any, where: Where) -> Needs:
             raise UserError(f"{fields.at('hugepages')}: {size!r} is not known; take some of: 2Mi, 1Gi")
     return Needs(
         numa=fields.number("numa", 1),
-        most_numa=fields.number("most_numa", 0) or None,
-        numa_cpus=fields.number("numa_cpus", 1),
+        use_numa=fields.number("use_numa", 0) or None,
+        numa_cpus=check_count(fields.raw("numa_cpus", 1), fields.at("numa_cpus")),
         threads=fields.number("threads", 1),
+        most_threads=fields.number("most_threads", 0) or None,
         hugepages=hugepages,
         gpus=fields.number("gpus", 0),
-        own_machines=fields.flag("own_machines", False),
+        own_machines=fields.text("own_machines") if "own_machines" in fields else None,
     )
 
 
 def _plugin(value: Any, where: Where) -> PluginSpec:
-    keys = ("resource", "per_numa", "devices", "sysfs", "preferred", "plural", "pre_start", "list", "faults")
+    keys = ("resource", "per_numa", "devices", "sysfs", "like", "preferred", "plural", "pre_start", "list", "faults")
     fields = Fields(value, where, keys)
-    given = [key for key in ("per_numa", "devices", "sysfs") if key in fields]
-    if len(given) != 1:
-        raise UserError(f"{where}: give the devices once: one of per_numa, devices, sysfs (given: {given or 'none'})")
+    given = tuple(key for key in ("sysfs", "like", "per_numa", "devices") if key in fields)
+    if given not in _DEVICES:
+        known = "; ".join(" and ".join(keys) for keys in _DEVICES)
+        raise UserError(f"{where}: give the devices once, by {known} (given: {', '.join(given) or 'nothing'})")
     devices = []
     for i, device in enumerate(fields.items("devices")):
         one = Fields(device, fields.at("devices").at(i), ("id", "numa", "healthy"))
@@ -111,12 +126,18 @@ def _plugin(value: Any, where: Where) -> PluginSpec:
         per_numa=check_count(fields.raw("per_numa"), fields.at("per_numa")) if "per_numa" in fields else None,
         devices=tuple(devices),
         sysfs=fields.choice("sysfs", ("gpu", "nic")) if "sysfs" in fields else None,
+        like=fields.choice("like", preset_names()) if "like" in fields else None,
         preferred=fields.choice("preferred", PREFERENCES, "none"),
         plural=fields.flag("plural", False),
         pre_start=fields.flag("pre_start", False),
         list=fields.choice("list", LISTS, "kept"),
         faults=tuple(_fault(fault, fields.at("faults").at(i)) for i, fault in enumerate(fields.items("faults"))),
     )
+
+
+def _named_devices(plugin: PluginSpec) -> frozenset[str]:
+    """The ids of a plugin's devices as far as the scenario alone says them."""
+    return frozenset() if plugin.sysfs else frozenset(one["id"] for one in plugin.devices)
 
 
 def _fault(value: Any, where: Where) -> str:

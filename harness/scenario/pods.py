@@ -1,7 +1,6 @@
 """The pods of a scenario, written there or in a file of the user's; sized to a machine they are Pod manifests."""
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,10 +8,8 @@ from numaproof.fake_sysfs.strict_yaml import Where, YamlFault, read
 from numaproof.harness.errors import UserError
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.scenario.fields import Fields
-from numaproof.harness.scenario.size_words import check_size
+from numaproof.harness.scenario.size_words import SIZE_WORD, check_filled
 from numaproof.harness.scenario.sizes import Sizes
-
-_SIZE_WORD = re.compile(r"\$\{([^{}]*)\}")
 
 
 class PodSpec(Protocol):
@@ -121,7 +118,7 @@ class PodFromFile:
 
     def manifest(self, sizes: Sizes, where: str) -> dict[str, Any]:
         """Its Pod manifest on a machine."""
-        made: dict[str, Any] = _resolved(self.document, lambda text: sizes.resolve(text, where))
+        made: dict[str, Any] = _filled(self.document, lambda text: sizes.filled(text, where))
         return made
 
 
@@ -133,12 +130,11 @@ def pod_from_file(fields: Fields) -> PodFromFile:
     except YamlFault as error:
         raise UserError(f"{fields.at('file')}: {error}") from None
     for where, text in _texts(found.value, found.where):
-        for word in _SIZE_WORD.findall(text):
-            check_size(word, where)
+        check_filled(text, where)
     try:
         document = _renamed(found.value, fields.text("name") if "name" in fields else None)
         # A size stands for some whole number; what it is on a machine is checked there.
-        pod = pod_from(_resolved(document, lambda _: "1"))
+        pod = pod_from(_filled(document, lambda text: SIZE_WORD.sub("1", text)))
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
     return PodFromFile(
@@ -172,10 +168,10 @@ def _texts(value: Any, where: Where) -> Iterator[tuple[Where, str]]:
             yield from _texts(one, where.at(i))
 
 
-def _resolved(value: Any, resolve: Any) -> Any:
-    """A copy in which every `${size}` is replaced by what it amounts to."""
+def _filled(value: Any, fill: Callable[[str], str]) -> Any:
+    """A copy in which every text is filled."""
     if isinstance(value, str):
-        return _SIZE_WORD.sub(lambda word: str(resolve(word[1])), value)
+        return fill(value)
     if isinstance(value, Mapping):
-        return {key: _resolved(one, resolve) for key, one in value.items()}
-    return [_resolved(one, resolve) for one in value] if isinstance(value, list) else value
+        return {key: _filled(one, fill) for key, one in value.items()}
+    return [_filled(one, fill) for one in value] if isinstance(value, list) else value

@@ -18,6 +18,7 @@ class FakeDevice:
     id: str
     numa: tuple[int, ...] | None  # None: no topology; empty: one without nodes
     healthy: bool = True
+    links: tuple[tuple[str, int], ...] = ()  # to other devices, how many each; a pair stands at one of the two
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
-"""Which scenarios a word of the command line means: a file, a folder, a theme, a scenario's id, or one instance's."""
+"""Which scenarios the words of a command line mean: files, folders, themes, scenarios' ids, or single instances'."""
 
-from importlib.resources import files
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import numaproof
 from numaproof.harness.errors import UserError
 from numaproof.harness.scenario.instances import Instance, instances
 from numaproof.harness.scenario.parse import parse_scenario
@@ -10,30 +13,57 @@ from numaproof.harness.scenario.parse import parse_scenario
 SUFFIXES = (".yaml", ".yml")
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What words mean: as pytest takes it, and as instances; every file was parsed once."""
+
+    names: tuple[str, ...]  # FILE or FILE::ID
+    instances: tuple[Instance, ...]
+    files: Mapping[Path, tuple[Instance, ...]]  # all instances of each file, whichever are meant
+
+
 def shipped_scenarios() -> Path:
     """The folder of the scenarios that come with numaproof."""
-    return Path(str(files("numaproof"))) / "suites" / "scenarios"
+    return Path(numaproof.__file__).parent / "suites" / "scenarios"
 
 
-def found(what: str, shipped: Path) -> list[str]:
+def select(words: Sequence[str], machines: tuple[str, ...]) -> Selection:
+    """The scenarios of all words, or else all that are shipped, on these machines, or else on those that they name."""
+    shipped = shipped_scenarios()
+    names = list(dict.fromkeys(name for word in words or [str(shipped)] for name in _resolve(word, shipped)))
+    files: dict[Path, tuple[Instance, ...]] = {}
+    found: list[Instance] = []
+    for name in names:
+        file, _, wanted = name.partition("::")
+        path = Path(os.path.abspath(file))  # noqa: PTH100 (a link keeps its name)
+        if path not in files:
+            files[path] = tuple(instances(parse_scenario(path), machines))
+        meant = [one for one in files[path] if wanted in ("", one.id)]
+        if not meant:
+            raise UserError(f"{wanted}: the scenario has no such instance; ids: numaproof run --list {file}")
+        found += meant
+    return Selection(tuple(names), tuple(found), files)
+
+
+def _resolve(word: str, shipped: Path) -> list[str]:
     """What a word stands for, as pytest takes it: a path's files, a theme's, a scenario's, or a single instance."""
-    file, colons, _ = what.partition("::")
+    file, colons, instance = word.partition("::")
     if colons and _is_there(Path(file)):
-        return [f"{_checked(Path(file))}::{what.partition('::')[2]}"]
-    for path in (Path(what), shipped / what) if what else ():
+        return [f"{_check_file(Path(file))}::{instance}"]
+    for path in (Path(word), shipped / word) if word else ():
         if _is_there(path) and path.is_dir():
             files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and not file.is_dir())
             if not files:
-                raise UserError(f"{what}: no scenario lies in this folder; they are files *.yaml")
-            return [_checked(file) for file in files]
+                raise UserError(f"{word}: no scenario lies in this folder; they are files *.yaml")
+            return [_check_file(file) for file in files]
         if _is_there(path):
-            return [_checked(path)]
-    scenario, bracket, _ = what.partition("[")
+            return [_check_file(path)]
+    scenario, bracket, _ = word.partition("[")
     if _is_there(shipped / f"{scenario}.yaml"):
-        return [f"{shipped / scenario}.yaml" + (f"::{what}" if bracket else "")]
-    themes = ", ".join(sorted(place.name for place in shipped.iterdir() if place.is_dir()))
+        return [f"{shipped / scenario}.yaml" + (f"::{word}" if bracket else "")]
+    themes = ", ".join(sorted(folder.name for folder in shipped.iterdir() if folder.is_dir()))
     known = f"themes: {themes}; ids: numaproof run --list"
-    raise UserError(f"{what or repr(what)}: no file, folder or scenario of this name; {known}")
+    raise UserError(f"{word or repr(word)}: no file, folder or scenario of this name; {known}")
 
 
 def _is_there(path: Path) -> bool:
@@ -43,21 +73,12 @@ def _is_there(path: Path) -> bool:
         return False
 
 
-def _checked(file: Path) -> str:
+def _check_file(file: Path) -> str:
     """A file's name as pytest takes it, if it can be a scenario."""
     if file.suffix not in SUFFIXES:
         raise UserError(f"{file}: a scenario's name ends in {' or '.join(SUFFIXES)}; rename it")
     if not file.is_file():
-        raise UserError(f"{file}: is no file that can be read twice; give a regular file")
+        raise UserError(f"{file}: is not a file that can be read twice; give a regular file")
     if "[" in str(file) or "::" in str(file):
         raise UserError(f"{file}: pytest takes `[` and `::` for parts of a test's name; rename the file or its folder")
     return str(file)
-
-
-def chosen(word: str, machines: tuple[str, ...]) -> list[Instance]:
-    """The instances that a word of `found` means."""
-    file, _, wanted = word.partition("::")
-    listed = [one for one in instances(parse_scenario(Path(file)), machines) if wanted in ("", one.id)]
-    if not listed:
-        raise UserError(f"{wanted}: the scenario has no such instance; ids: numaproof run --list {file}")
-    return listed

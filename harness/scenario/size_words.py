@@ -1,5 +1,6 @@
 """Whether a text is a size, before any machine is known: sizes.py works it out later."""
 
+import re
 from functools import cache
 from typing import Any
 
@@ -8,6 +9,8 @@ from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.harness.errors import UserError
 from numaproof.harness.pods.quantity import parse_quantity
 from numaproof.harness.scenario.sizes import Sizes, sizes_of
+
+SIZE_WORD = re.compile(r"\$\{([^{}]*)\}")
 
 
 def check_size(value: Any, where: Where | str) -> str:
@@ -20,6 +23,13 @@ def check_size(value: Any, where: Where | str) -> str:
             parse_quantity(text)
         except UserError as error:
             raise UserError(f"{where}: {error}") from None
+    return text
+
+
+def check_filled(text: str, where: Where) -> str:
+    """A text in which every `${size}` is one."""
+    for word in SIZE_WORD.findall(text):
+        check_size(word, where)
     return text
 
 

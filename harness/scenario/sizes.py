@@ -1,16 +1,21 @@
-"""Sizes relative to a machine: `numa.cpus + 1`, `half numa.memory`; so one scenario runs on any machine."""
+"""Sizes and NUMA nodes relative to a machine: `numa.cpus + 1`, `core3`, the second node; so one scenario fits any.
+
+A NUMA node is named by its position: 0 is the first that has CPUs, -1 the last; those without CPUs come after them.
+Where ids have no gaps and nodes without CPUs are the last ones, as on most machines, a position is an id.
+"""
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from numaproof.fake_sysfs import Machine
+from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.harness.errors import UserError
 
 _PART = {"half": Fraction(1, 2), "third": Fraction(1, 3), "quarter": Fraction(1, 4), "twice": Fraction(2)}
-_EXPRESSION = re.compile(
-    r"(?:(?P<part>half|third|quarter|twice|\d+)\s+)?(?P<name>[a-z]+\.[A-Za-z0-9-]+)(?:\s*(?P<sign>[+-])\s*(?P<more>\d+))?"
-)
+_TERM = re.compile(r"(?:(?P<part>half|third|quarter|twice|\d+)\s+)?(?P<name>[a-z]+\.[A-Za-z0-9_-]+)")
+_CORE = re.compile(r"core(?P<first>\d+)(?:-(?P<last>\d+)|\.(?P<thread>\d+))?")
 RESERVED_MEMORY = 100 << 20  # of every NUMA node, where the memory manager is static
 
 
@@ -18,30 +23,41 @@ RESERVED_MEMORY = 100 << 20  # of every NUMA node, where the memory manager is s
 class Sizes:
     """What of a machine is free for pods; per NUMA node the least of those that have CPUs."""
 
-    names: dict[str, int]
+    names: Mapping[str, int]
     reserved_cpus: tuple[int, ...]
-    cpu_nodes: tuple[int, ...]
+    reserved_memory: Mapping[int, int]  # NUMA node -> bytes; of nodes that have memory
+    cpu_nodes: tuple[int, ...]  # those that are used: see `sizes_of`
+    nodes: tuple[int, ...]  # by position: `cpu_nodes`, then all others
+    cores: tuple[tuple[int, ...], ...]  # the CPUs of each core of the first NUMA node, by the lowest CPU
 
     def resolve(self, text: str, place: str) -> str:
         """A Kubernetes quantity: a relative size worked out, anything else as it is."""
         if "." not in text or not re.search(r"[a-z]\.[a-z]", text):
             return text
-        found = _EXPRESSION.fullmatch(text.strip())
+        first, *others = re.split(r"\s*(\+|(?<=\s)-)\s*", text.strip())
+        size = self._term(first, text, place)
+        for sign, term in zip(others[::2], others[1::2], strict=True):
+            size += self._term(term, text, place) * (-1 if sign == "-" else 1)
+        return str(size)
+
+    def _term(self, term: str, text: str, place: str) -> int:
+        if term.isdecimal():
+            return int(term)
+        found = _TERM.fullmatch(term)
         if found is None or found["name"] not in self.names:
             known = ", ".join(sorted(self.names))
             raise UserError(
-                f"{place}: {text!r} is no size: write [half|twice|N] NAME [+|- N], with NAME one of {known}"
+                f"{place}: {text!r} is not a size: write [half|twice|N] NAME, with NAME one of {known}; "
+                f"more of them and numbers may follow after + or -"
             )
         part = found["part"] or "1"
-        size = int(self.names[found["name"]] * (_PART[part] if part in _PART else int(part)))
-        more = int(found["more"] or 0)
-        return str(size - more if found["sign"] == "-" else size + more)
+        return int(self.names[found["name"]] * (_PART[part] if part in _PART else int(part)))
 
     def count(self, text: str, place: str) -> int:
         """A whole number: a relative size worked out, or the number itself."""
         number = self.number(text, place)
         if not number.is_integer():
-            raise UserError(f"{place}: {text!r} is no count: write a whole number")
+            raise UserError(f"{place}: {text!r} is not a count: write a whole number")
         return int(number)
 
     def number(self, text: str, place: str) -> float:
@@ -49,42 +65,93 @@ class Sizes:
         try:
             return float(self.resolve(text, place))
         except ValueError as error:
-            raise UserError(f"{place}: {text!r} is no number: write one, or a size such as numa.cpus") from error
+            raise UserError(f"{place}: {text!r} is not a number: write one, or a size such as numa.cpus") from error
+
+    def filled(self, text: str, place: str) -> str:
+        """A text in which every `${size}` is worked out."""
+        return re.sub(r"\$\{([^{}]*)\}", lambda found: self.resolve(found[1], place), text)
+
+    def node(self, position: int) -> int:
+        """The id of a NUMA node by its position; one that the machine does not have is taken for an id."""
+        nodes = self.cpu_nodes if position < 0 else self.nodes
+        return nodes[position] if -len(nodes) <= position < len(nodes) else position
+
+    def node_ids(self, positions: Iterable[int]) -> tuple[int, ...]:
+        """The ids of NUMA nodes by their positions."""
+        return tuple(self.node(position) for position in positions)
+
+    def cpus(self, text: str, place: str) -> frozenset[int]:
+        """CPUs by numbers (`1-3,8`) or by the first NUMA node's cores: `core2`, `core1-3`, of `core4.0` one thread."""
+        if "core" not in text:
+            return frozenset(parse_cpulist(text))
+        return frozenset(cpu for item in text.split(",") for cpu in self._of_core(item.strip(), text, place))
+
+    def _of_core(self, item: str, text: str, place: str) -> tuple[int, ...]:
+        found = _CORE.fullmatch(item)
+        if found is None:
+            raise UserError(f"{place}: {text!r} is not a list of cores: write core2, core1-3 or core4.0, with commas")
+        first, last = int(found["first"]), int(found["last"] or found["first"])
+        cores = self.cores[first : last + 1]
+        if len(cores) != last - first + 1 or (found["thread"] and int(found["thread"]) >= len(cores[0])):
+            raise UserError(f"{place}: {item}: the first NUMA node has {len(self.cores)} cores; say so in `needs`")
+        return (cores[0][int(found["thread"])],) if found["thread"] else tuple(cpu for core in cores for cpu in core)
 
 
-def sizes_of(machine: Machine, memory_static: bool) -> Sizes:
-    """What a node on this machine has to give when one core of every NUMA node is reserved.
+def sizes_of(machine: Machine, memory_static: bool, use_numa: int | None = None) -> Sizes:
+    """What a node on this machine has to give; `use_numa`: only so many NUMA nodes with CPUs are used, None: all.
 
-    A core of every node, so that the nodes of a symmetric machine stay alike: `numa.cpus` then fits each of them.
+    One core of every NUMA node is reserved for the system, and of larger nodes as much more that all have as many free
+    CPUs: `numa.cpus` then fits each of them, and `numa.cpus + 1` none. Likewise memory, where its manager is static.
+    Of nodes that are not used everything is reserved, of those without CPUs too: to pods the machine has no such nodes.
     """
-    online = [cpu for cpu in machine.cpus if cpu.online]
-    cpu_nodes = tuple(sorted({cpu.node for cpu in online}))
-    reserved: list[int] = []
-    threads = []
-    free_by_node = {}
-    for node in cpu_nodes:
-        here = [cpu for cpu in online if cpu.node == node]
-        cores: dict[tuple[int, int], list[int]] = {}
-        for cpu in here:
-            cores.setdefault((cpu.package, cpu.core), []).append(cpu.id)
-        first = min(cores.values())
-        reserved += first
-        threads += [len(core) for core in cores.values()]
-        free_by_node[node] = len(here) - len(first)
-    of_nodes = [node for node in machine.nodes if node.id in cpu_nodes]
-    kept = RESERVED_MEMORY if memory_static else 0
+    cores = _cores(machine)
+    cpu_nodes = tuple(sorted(cores))[:use_numa]
+    in_use = [cores[node] for node in cpu_nodes]
+    free = min(sum(map(len, here)) - len(here[0]) for here in in_use)
+    reserved = [cpu for node, here in cores.items() if node not in cpu_nodes for core in here for cpu in core]
+    for here in in_use:
+        reserved += [*here[0], *_last_cpus(here[1:], sum(map(len, here)) - len(here[0]) - free)]
     huge = {
         node.id: {page.size_kb: page.pages * page.size_kb * 1024 for page in node.hugepages} for node in machine.nodes
     }
-    memory = {node.id: node.memory - sum(huge[node.id].values()) - kept for node in machine.nodes}
+    plain = {node.id: node.memory - sum(huge[node.id].values()) for node in machine.nodes}
+    least = min(plain[node] for node in cpu_nodes)
+    kept = {}
+    for node in machine.nodes:
+        if node.id in cpu_nodes:
+            kept[node.id] = plain[node.id] - least + RESERVED_MEMORY
+        else:
+            kept[node.id] = RESERVED_MEMORY if use_numa is None else plain[node.id]
+    memory = {node: size - kept[node] for node, size in plain.items()} if memory_static else plain
     names = {
-        "numa.cpus": min(free_by_node.values()),
+        "numa.cpus": free,
+        "numa.all_cpus": max(sum(map(len, here)) for here in in_use),
         "numa.count": len(cpu_nodes),
-        "core.cpus": min(threads),
-        "machine.cpus": sum(free_by_node.values()),
-        "numa.memory": min(memory[node.id] for node in of_nodes),
+        "core.cpus": min(len(core) for here in in_use for core in here),
+        "machine.cpus": free * len(cpu_nodes),
+        "numa.memory": least - RESERVED_MEMORY if memory_static else least,
         "machine.memory": sum(memory.values()),
-        "numa.hugepages-2Mi": min(huge[node.id].get(2048, 0) for node in of_nodes),
-        "numa.hugepages-1Gi": min(huge[node.id].get(1048576, 0) for node in of_nodes),
+        "numa.hugepages-2Mi": min(huge[node].get(2048, 0) for node in cpu_nodes),
+        "numa.hugepages-1Gi": min(huge[node].get(1048576, 0) for node in cpu_nodes),
+        "machine.hugepages-2Mi": sum(pages.get(2048, 0) for pages in huge.values()),
+        "machine.hugepages-1Gi": sum(pages.get(1048576, 0) for pages in huge.values()),
     }
-    return Sizes(names, tuple(sorted(reserved)), cpu_nodes)
+    others = tuple(node for node in machine.node_ids if node not in cpu_nodes)
+    reserved_memory = {node.id: kept[node.id] for node in machine.nodes if node.memory and kept[node.id]}
+    return Sizes(names, tuple(sorted(reserved)), reserved_memory, cpu_nodes, cpu_nodes + others, tuple(in_use[0]))
+
+
+def _cores(machine: Machine) -> dict[int, list[tuple[int, ...]]]:
+    """The online CPUs of every core, by NUMA node; the cores of a node by their lowest CPU, as the kubelet has them."""
+    found: dict[int, dict[tuple[int, int], list[int]]] = {}
+    for cpu in machine.cpus:
+        if cpu.online:
+            found.setdefault(cpu.node, {}).setdefault((cpu.package, cpu.core), []).append(cpu.id)
+    return {node: sorted(tuple(sorted(core)) for core in cores.values()) for node, cores in found.items()}
+
+
+def _last_cpus(cores: list[tuple[int, ...]], count: int) -> Iterator[int]:
+    """So many CPUs, of the last cores first, but of the very last one at the end: a scenario may take that offline."""
+    for core in [*reversed(cores[:-1]), *cores[-1:]]:
+        yield from core[: min(count, len(core))]
+        count -= min(count, len(core))

@@ -5,8 +5,9 @@ from typing import Any
 
 from numaproof.fake_sysfs import Machine
 from numaproof.harness.scenario.instances import Instance
-from numaproof.harness.scenario.model import Needs, Scenario
+from numaproof.harness.scenario.model import Needs
 from numaproof.harness.scenario.sizes import Sizes
+from numaproof.harness.topology.bitmask import MAX_NODE
 from numaproof.harness.vocabulary import is_gpu
 
 
@@ -24,8 +25,10 @@ def reason_not_to_run(
     """
     return (
         _not_in(instance, machine, runtime, usable_cpus)
-        or _not_written_for(instance, machine, sizes)
+        or _of_own_machines(instance)
         or lacking(instance.scenario.needs, machine, sizes)
+        or _beyond_masks(instance, machine)
+        or _too_few_nodes(instance, machine, sizes)
     )
 
 
@@ -41,15 +44,31 @@ def _not_in(
     return None
 
 
-def _not_written_for(instance: Instance, machine: Machine, sizes: Sizes) -> str | None:
-    written_for = instance.scenario.matrix.get("machine", ())
-    if instance.machine in written_for:
+def _is_elsewhere(instance: Instance) -> bool:
+    return instance.machine not in instance.scenario.matrix.get("machine", ())
+
+
+def _of_own_machines(instance: Instance) -> str | None:
+    reason = instance.scenario.needs.own_machines
+    if reason is None or not _is_elsewhere(instance):
         return None
-    if instance.scenario.needs.own_machines:
-        return f"names what only its own machines have ({', '.join(written_for)})"
-    if missing := sorted(set(_named_nodes(instance.scenario)) - set(sizes.cpu_nodes)):
-        return f"names NUMA node {missing[0]}, {machine.name} has CPUs on {', '.join(map(str, sizes.cpu_nodes))}"
-    return None
+    return f"is for its own machines ({', '.join(instance.scenario.matrix.get('machine', ()))}): {reason}"
+
+
+def _beyond_masks(instance: Instance, machine: Machine) -> str | None:
+    kubelet = {**instance.scenario.kubelet, **instance.values}
+    policies = {kubelet.get(key, "none") for key in ("policy", "topologyManagerPolicy", "memoryManagerPolicy")}
+    beyond = [node for node in machine.node_ids if node > MAX_NODE]
+    if policies == {"none"} or not beyond or not _is_elsewhere(instance):
+        return None
+    return f"needs masks of NUMA nodes, which end at {MAX_NODE}; {machine.name} has a node {beyond[0]}"
+
+
+def _too_few_nodes(instance: Instance, machine: Machine, sizes: Sizes) -> str | None:
+    last = max(_named_nodes(instance), default=0)
+    if last < len(sizes.cpu_nodes) or not _is_elsewhere(instance):
+        return None
+    return f"speaks of {last + 1} NUMA nodes with CPUs, {machine.name} has {len(sizes.cpu_nodes)}"
 
 
 def lacking(needs: Needs, machine: Machine, sizes: Sizes) -> str | None:
@@ -57,12 +76,15 @@ def lacking(needs: Needs, machine: Machine, sizes: Sizes) -> str | None:
     numa = sizes.names["numa.count"]
     if numa < needs.numa:
         return f"needs {needs.numa} NUMA nodes with CPUs, {machine.name} has {numa}"
-    if needs.most_numa is not None and numa > needs.most_numa:
-        return f"is for at most {needs.most_numa} NUMA nodes with CPUs, {machine.name} has {numa}"
-    if sizes.names["numa.cpus"] < needs.numa_cpus:
-        return f"needs {needs.numa_cpus} free CPUs a NUMA node, {machine.name} has {sizes.names['numa.cpus']}"
+    if sizes.names["numa.cpus"] < (cpus := sizes.count(needs.numa_cpus, "needs.numa_cpus")):
+        return f"needs {cpus} free CPUs a NUMA node, {machine.name} has {sizes.names['numa.cpus']}"
+    if sizes.names["numa.memory"] < 0:
+        return f"needs memory on every NUMA node with CPUs, {machine.name} has none on some"
     if sizes.names["core.cpus"] < needs.threads:
         return f"needs {needs.threads} threads a core, {machine.name} has cores with {sizes.names['core.cpus']}"
+    if needs.most_threads is not None and max(map(len, sizes.cores)) > needs.most_threads:
+        most = max(map(len, sizes.cores))
+        return f"is for at most {needs.most_threads} threads a core, {machine.name} has cores with {most}"
     for size in needs.hugepages:
         if not sizes.names[f"numa.hugepages-{size}"]:
             return f"needs hugepages of {size} on every NUMA node with CPUs, {machine.name} has none on some"
@@ -72,13 +94,13 @@ def lacking(needs: Needs, machine: Machine, sizes: Sizes) -> str | None:
     return None
 
 
-def _named_nodes(scenario: Scenario) -> Iterator[int]:
-    """The NUMA nodes that a scenario speaks of by their ids."""
-    for plugin in scenario.plugins:
+def _named_nodes(instance: Instance) -> Iterator[int]:
+    """The NUMA nodes that a scenario speaks of, by their positions."""
+    for plugin in instance.scenario.plugins:
         for device in plugin.devices:
             yield from device["numa"] or ()
-    for step in scenario.steps:
-        for expected in step.expected:
+    for step in instance.scenario.steps:
+        for expected in instance.expects(step):
             yield from expected.nodes or ()
             for words in (*expected.containers.values(), expected.allocatable):
                 yield from _named_by_container(words)

@@ -23,13 +23,14 @@ from numaproof.fake_sysfs.machine import (
     PciRoot,
     SideCache,
 )
+from numaproof.fake_sysfs.section import load_yaml
 from numaproof.fake_sysfs.sizes import format_size, parse_size
 from numaproof.fake_sysfs.write import write
 from tests.places import short_directory
 
 
 def machine(text: str) -> Machine:
-    return describe(text, "my.yaml", preset_description)
+    return describe(load_yaml(text, "my.yaml"), preset_description)
 
 
 def test_counts_alone_make_a_machine_numbered_as_linux_does() -> None:
@@ -353,8 +354,8 @@ def test_a_bad_argument_is_told() -> None:
         (place / "large.yaml").write_bytes(b"#" * ((4 << 20) + 1))
         (place / "empty").mkdir()
         for name, words in (
-            ("binary.yaml", r"binary.yaml: is no UTF-8 text \(byte 0\)"),
-            ("large.yaml", "large.yaml: is larger than 4 MiB"),
+            ("binary.yaml", r"binary.yaml: is not UTF-8 text \(byte 0\)"),
+            ("large.yaml", "large.yaml: is larger than 4194304 bytes"),
             ("missing.yaml", "missing.yaml: cannot be read"),
             ("empty", "empty: is no tree of a machine"),
             ("nothing", "nothing': is no file, no directory, no hwloc string"),

@@ -10,6 +10,7 @@ from numaproof.fake_sysfs.files import files
 from numaproof.fake_sysfs.hwloc_string import parse_synthetic
 from numaproof.fake_sysfs.machine import Machine
 from numaproof.fake_sysfs.read import read
+from numaproof.fake_sysfs.section import load_yaml
 from numaproof.fake_sysfs.write import write
 from tests.fake_sysfs.real_tools import assert_real_tools_agree, groups, lstopo, lstopo_console
 from tests.places import short_directory
@@ -47,7 +48,7 @@ def test_real_tools_agree_about_every_preset(name: str) -> None:
 
 
 def test_real_tools_agree_about_an_odd_machine() -> None:
-    _assert_all_agree(describe(ODD, "odd.yaml", preset_description))
+    _assert_all_agree(describe(load_yaml(ODD, "odd.yaml"), preset_description))
 
 
 def test_lstopo_reads_how_fast_memory_is_and_what_caches_it() -> None:
@@ -56,7 +57,7 @@ def test_lstopo_reads_how_fast_memory_is_and_what_caches_it() -> None:
     )
     text = memory + "write-bandwidth: 7000}, side-caches: [{size: 1GiB}]}}"
     with short_directory() as place:
-        write(files(describe(text, "hmat.yaml", preset_description)), place / "tree")
+        write(files(describe(load_yaml(text, "hmat.yaml"), preset_description)), place / "tree")
         seen = lstopo_console(place / "tree", "--memattrs")
         assert "MemCache L#0 (1024MB)" in lstopo_console(place / "tree")
     for name, value in (("ReadLatency", 80), ("WriteLatency", 90), ("ReadBandwidth", 9000), ("WriteBandwidth", 7000)):

@@ -30,6 +30,21 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert [name for name in COMMANDS if f"\n    {name} " not in out] == []
 
 
+HELP = """
+import sys
+from numaproof.harness.cli import main
+try:
+    main(["--help"])
+except SystemExit:
+    print("imported:", [name for name in ("numaproof.fake_sysfs", "yaml", "grpc", "pytest") if name in sys.modules])
+"""
+
+
+def test_help_waits_for_nothing_that_it_does_not_need() -> None:
+    done = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "imported: []", done.stderr
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = ended([command, "--help"], capsys)

@@ -144,7 +144,7 @@ def test_a_folder_of_scenarios_that_is_not_there_is_no_success(repository: Path)
     (repository / "scenarios").rename(repository / "renamed")
     code, printed, ended = run(repository, "test_alignment.py")
     assert (code, ended) == (4, {})
-    assert f"pyproject.toml: numaproof_scenarios: {repository}/scenarios is no folder" in printed
+    assert f"pyproject.toml: numaproof_scenarios: {repository}/scenarios is not a folder" in printed
     assert "Traceback" not in printed
 
 
@@ -217,4 +217,4 @@ def test_what_the_user_can_mend_is_told_without_our_tracebacks(
     assert code == 1, printed
     assert told in printed
     assert "Traceback" not in printed
-    assert "pytest_bench.py" not in printed
+    assert "pytest_session.py" not in printed

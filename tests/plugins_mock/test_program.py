@@ -10,8 +10,9 @@ from numaproof.harness import cli
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
 from numaproof.plugins_mock.answers import listed
-from numaproof.plugins_mock.choose import machine_devices, machine_links, parse_device, read_devices
+from numaproof.plugins_mock.choose import machine_devices, machine_links, parse_device, preference, read_devices
 from numaproof.plugins_mock.devices import MockDevice
+from numaproof.plugins_mock.errors import PluginError
 from numaproof.plugins_mock.kinds import KINDS
 from tests.places import short_directory
 from tests.plugins_mock.kubelet import dial, kubelet
@@ -144,7 +145,7 @@ def test_a_device_in_words(text: str, numa: tuple[int, ...] | None) -> None:
 def test_a_topology_without_nodes_is_not_none(tmp_path: Path) -> None:
     path = tmp_path / "devices.yaml"
     path.write_text("- {id: a}\n- {id: b, numa: []}\n- {id: c, numa: [1]}\n- {id: d, numa: null}\n")
-    listed_now = listed(read_devices(path))
+    listed_now = listed(read_devices(path)[0])
     assert [one.HasField("topology") for one in listed_now] == [False, True, True, False]
     assert [[node.ID for node in one.topology.nodes] for one in listed_now] == [[], [], [1], []]
 
@@ -158,6 +159,19 @@ def test_devices_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         ["b", "unhealthy"],
         ["7", "node2"],
     ]
+
+
+def test_links_from_a_file(tmp_path: Path) -> None:
+    place = tmp_path / "devices.yaml"
+    place.write_text("- {id: a, links: {b: 2}}\n- {id: b, links: {c: 1}}\n- {id: c}\n")
+    devices, links = read_devices(place)
+    prefer = preference("links", links, devices)
+    assert prefer is not None
+    assert prefer(["a", "b", "c"], [], 2) == [["a", "b"]]
+    assert prefer(["b", "c"], [], 2) == [["b", "c"]]
+    place.write_text("- {id: a, links: [b]}\n")
+    with pytest.raises(PluginError, match=r"devices\.yaml: \[0\]\.links: \['b'\] is not a mapping"):
+        read_devices(place)
 
 
 @pytest.mark.parametrize(

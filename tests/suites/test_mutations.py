@@ -30,11 +30,22 @@ CATCHES = {
     "init-containers-are-listed": "quality_of_service/init-and-sidecar[xeon-2s-restricted-container]",
     "decisions-are-not-counted": "interfaces/metrics-topology[xeon-2s-restricted-container]",
 }
+ELSEWHERE = "epyc-7742-nps1"  # none of these names it in its matrix
+# mutation -> an instance that must catch it on a machine that it was not written for
+CATCHES_ELSEWHERE = {
+    "restricted-admits-always": "end_to_end/two-pods[epyc-7742-nps1-restricted-container]",
+    "single-numa-node-admits-always": "multi_numa/gpus-of-two-nodes[epyc-7742-nps1-single-numa-node-container]",
+    "best-effort-refuses": "multi_numa/two-kinds-of-devices[epyc-7742-nps1-best-effort-pod]",
+    "none-aligns": "multi_numa/non-guaranteed[epyc-7742-nps1-none-container]",
+    "pod-scope-is-ignored": "end_to_end/large-init[epyc-7742-nps1-restricted-pod]",
+    "container-scope-is-ignored": "end_to_end/large-init[epyc-7742-nps1-restricted-container]",
+    "preferred-allocation-is-ignored": "preferred_allocation/both[epyc-7742-nps1-restricted-container]",
+}
 
 
-def found(instance_id: str) -> Instance:
+def found(instance_id: str, *machines: str) -> Instance:
     scenario = parse_scenario(shipped_scenarios() / f"{instance_id.partition('[')[0]}.yaml")
-    return next(instance for instance in instances(scenario) if instance.id == instance_id)
+    return next(instance for instance in instances(scenario, machines) if instance.id == instance_id)
 
 
 @contextmanager
@@ -56,7 +67,16 @@ def test_a_false_rule_is_caught(mutation: str) -> None:
         assert session.run(found(CATCHES[mutation])) != []
 
 
+@pytest.mark.parametrize("mutation", CATCHES_ELSEWHERE)
+def test_a_false_rule_is_caught_on_other_machines(mutation: str) -> None:
+    with session_with(mutation) as session:
+        instance = found(CATCHES_ELSEWHERE[mutation], ELSEWHERE)
+        assert ELSEWHERE not in instance.scenario.matrix["machine"]
+        assert session.run(instance) != []
+
+
 def test_the_right_rules_are_not_blamed() -> None:
     with session_with(UNCHANGED) as session:
         blamed = {one: session.run(found(one)) for one in sorted(set(CATCHES.values()))}
+        blamed |= {one: session.run(found(one, ELSEWHERE)) for one in sorted(set(CATCHES_ELSEWHERE.values()))}
     assert blamed == {one: [] for one in blamed}

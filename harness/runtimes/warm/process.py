@@ -1,6 +1,7 @@
 """A warm process in a runtime, and the programs that it forks."""
 
 import contextlib
+import itertools
 import json
 import signal
 import socket
@@ -26,7 +27,7 @@ class WarmProcess:
         self.sysfs_root = sysfs_root  # where a program there finds it
         self.running = running = runtime.start(program)
         self._path = path
-        self._forks = 0
+        self._numbers = itertools.count(1)  # of its programs
         try:
             wait_until(
                 lambda: path.exists() or running.poll() is not None, timeout=_START_SECONDS, what="the warm process"
@@ -44,8 +45,7 @@ class WarmProcess:
         """Fork `numaproof ARGUMENTS...` there."""
         if tuple(command[:1]) != self.numaproof or binds:
             raise CannotStartError(f"{command[0]}: a warm process starts numaproof alone, and mounts nothing for it")
-        self._forks += 1
-        output = Path(f"{self._path}.{self._forks}")
+        output = Path(f"{self._path}.{next(self._numbers)}")
         order = {"arguments": command[1:], "environment": dict(environment or {}), "output": str(output)}
         connection = socket.socket(socket.AF_UNIX)
         try:

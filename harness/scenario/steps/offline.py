@@ -19,7 +19,7 @@ class Offline(Action):
     name = "offline"
     restarts_node = True
     changes_machine = True
-    node: int
+    node: int  # its position
 
     @classmethod
     def parse(cls, value: Any, where: Where, known: Known) -> Self:
@@ -28,7 +28,7 @@ class Offline(Action):
 
     def act(self, story: Story, where: str) -> Done:
         """Take the CPU offline, and restart the node."""
-        here = [cpu.id for cpu in story.machine.cpus if cpu.online and cpu.node == self.node]
+        here = [cpu.id for cpu in story.machine.cpus if cpu.online and cpu.node == story.sizes.node(self.node)]
         if not here:
             raise UserError(f"{where}.offline: NUMA node {self.node} of {story.machine.name} has no CPUs")
         story.rig.surroundings.offline(max(here))

@@ -6,8 +6,9 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -52,49 +53,127 @@ def refusal(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     return captured.err
 
 
-def test_what_passes_fails_and_does_not_apply_is_shown_and_written(place: Path) -> None:
-    for_two = story(place, "two", needs={"numa": 2})
-    refused = story(place, "refused", kubelet={"topologyManagerScope": "universe"}, matrix={"machine": ["laptop"]})
-    done = run(place, story(place), wrong(place), for_two, refused)
-    assert done.returncode == 1, done.stdout
-    assert "runtime: process" in done.stdout
-    # The scenario's reason, and the difference; no traceback.
-    assert "the story wrong" in done.stdout
-    assert "why: a test of the command" in done.stdout
-    assert "source: this file" in done.stdout
-    assert "steps[0]: expected rejection (TopologyAffinityError), was admitted" in done.stdout
-    assert "the node: c: placed on " in done.stdout
-    # What failed is named so that it can be given to `numaproof run`.
-    assert "FAILED theme/wrong.yaml::theme/wrong[laptop-restricted-pod]" in done.stdout
-    assert "Traceback" not in done.stdout + done.stderr
-    # A node that does not start is a failure, told with what it printed.
-    assert "- the node ended: numaproof: " in done.stdout
-    assert "universe" in done.stdout
-    # The matrix.
-    assert "4 instances on 1 machines: 1 passed, 2 failed, 1 skipped" in done.stdout
-    assert "1 skipped: needs 2 NUMA nodes with CPUs, laptop has 1" in done.stdout
-    # The files.
-    out = place / "out"
-    assert done.stdout.splitlines()[-1] == f"results: {out}/junit.xml, {out}/summary.json, {out}/machines"
-    assert (out / "machines/laptop.txt").exists()
-    assert summary(place)["runtime"] == "process"
-    assert summary(place)["totals"] == {"passed": 1, "failed": 2, "skipped": 1}
-    ids = {one["id"]: one["outcome"] for one in summary(place)["results"]}
-    assert ids == {
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    """A run of which one instance passes, two fail (one by its node, which does not start), and one does not apply."""
+
+    code: int
+    printed: str
+    errors: str
+    out: Path
+
+    IDS: ClassVar = {
         "theme/own[laptop-restricted-pod]": "passed",
         "theme/refused[laptop]": "failed",
         "theme/two[laptop-restricted-pod]": "skipped",
         "theme/wrong[laptop-restricted-pod]": "failed",
     }
-    suite = ET.fromstring((place / "out/junit.xml").read_text())[0]
-    assert {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped")} == {
-        "tests": "4",
-        "failures": "2",
-        "errors": "0",
-        "skipped": "1",
-    }
-    assert {case.get("name") for case in suite} == set(ids)
+
+
+@pytest.fixture(scope="module")
+def mixed() -> Iterator[Mixed]:
+    with short_directory() as place:
+        for_two = story(place, "two", needs={"numa": 2})
+        refused = story(place, "refused", kubelet={"reservedSystemCPUs": "0-9999"}, matrix={"machine": ["laptop"]})
+        done = run(place, story(place), wrong(place), for_two, refused)
+        yield Mixed(done.returncode, done.stdout, done.stderr, place / "out")
+
+
+def test_what_failed_is_told_by_the_exit_code(mixed: Mixed) -> None:
+    assert mixed.code == 1, mixed.printed
+
+
+def test_a_difference_is_shown_with_its_reason(mixed: Mixed) -> None:
+    for words in (
+        "the story wrong",
+        "why: a test of the command",
+        "source: this file",
+        "steps[0]: expected rejection (TopologyAffinityError), was admitted",
+        "the node: c: placed on ",
+    ):
+        assert words in mixed.printed
+
+
+def test_what_failed_is_named_so_that_it_can_be_run_again(mixed: Mixed) -> None:
+    assert "FAILED theme/wrong.yaml::theme/wrong[laptop-restricted-pod]" in mixed.printed
+
+
+def test_a_node_that_does_not_start_is_shown_with_what_it_printed(mixed: Mixed) -> None:
+    assert "- the node ended: numaproof: " in mixed.printed
+    assert "9999" in mixed.printed
+
+
+def test_no_traceback_is_shown(mixed: Mixed) -> None:
+    assert "Traceback" not in mixed.printed + mixed.errors
+
+
+def test_the_matrix_and_what_was_skipped_are_shown(mixed: Mixed) -> None:
+    assert "runtime: process" in mixed.printed
+    assert "4 instances on 1 machines: 1 passed, 2 failed, 1 skipped" in mixed.printed
+    assert "1 skipped: needs 2 NUMA nodes with CPUs, laptop has 1" in mixed.printed
+
+
+def test_the_files_are_named_and_there(mixed: Mixed) -> None:
+    out = mixed.out
+    assert mixed.printed.splitlines()[-1] == f"results: {out}/junit.xml, {out}/summary.json, {out}/machines"
+    assert sorted(path.name for path in out.iterdir()) == ["junit.xml", "machines", "summary.json"]
+    assert (out / "machines/laptop.txt").exists()
+
+
+def test_the_summary_for_programs(mixed: Mixed) -> None:
+    written = summary(mixed.out.parent)
+    assert written["runtime"] == "process"
+    assert written["totals"] == {"passed": 1, "failed": 2, "skipped": 1}
+    assert {one["id"]: one["outcome"] for one in written["results"]} == mixed.IDS
+
+
+def test_junit_for_ci(mixed: Mixed) -> None:
+    suite = ET.fromstring((mixed.out / "junit.xml").read_text())[0]
+    counts = {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "4", "failures": "2", "errors": "0", "skipped": "1"}
+    assert {case.get("name") for case in suite} == set(mixed.IDS)
     assert any("expected rejection" in (failure.text or "") for failure in suite.iter("failure"))
+
+
+COUNTING = """
+import sys
+import numaproof.harness.scenario.parse as module
+read = module.read
+
+def counted(path, **options):
+    with open(sys.argv[1], "a") as reads:
+        print(path, file=reads)
+    return read(path, **options)
+
+module.read = counted
+from numaproof.harness.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+def test_a_file_is_parsed_once(place: Path) -> None:
+    """Where one process does everything: what was listed is what runs."""
+    file = story(place)
+    command = [sys.executable, "-c", COUNTING, str(place / "reads")]
+    command += ["run", f"{file}::theme/own[laptop-restricted-pod]", str(file)]
+    command += ["--runtime", "process", "-n", "1", "--out", str(place / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=place)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (place / "reads").read_text().splitlines() == [str(file)]
+
+
+LISTING = """
+import sys
+from numaproof.harness.cli import main
+assert main(["run", "--list"]) == 0
+slow = ("pytest", "xdist", "grpc", "google.protobuf", "docker", "requests", "rich", "testinfra", "http.client")
+print("imported:", [name for name in slow if name in sys.modules])
+"""
+
+
+def test_a_list_waits_for_nothing_that_it_does_not_need() -> None:
+    done = subprocess.run([sys.executable, "-c", LISTING], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "imported: []", done.stderr
 
 
 def test_machines_may_be_given(place: Path) -> None:
@@ -269,7 +348,7 @@ def test_what_cannot_be_a_scenario_is_told_in_a_line(place: Path, capsys: pytest
         assert f"{place}/theme/{name}: {told}" in refusal(capsys, place / "theme" / name)
         (place / "theme" / name).unlink()
     os.mkfifo(place / "theme/pipe.yaml")
-    assert f"{place}/theme/pipe.yaml: is no file that can be read twice" in refusal(capsys, place / "theme")
+    assert f"{place}/theme/pipe.yaml: is not a file that can be read twice" in refusal(capsys, place / "theme")
     (place / "theme/pipe.yaml").unlink()
     assert "''" in refusal(capsys, "")
     assert "no file, folder or scenario" in refusal(capsys, "x" * 5000)

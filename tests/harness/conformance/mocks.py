@@ -1,23 +1,33 @@
-"""Fake plugins as subjects: real processes, forked from one that has gRPC loaded, so that they start at once."""
+"""Fake plugins as subjects: real processes, forked from a warm one, so that they start at once."""
 
-import argparse
-import multiprocessing
-import os
-import subprocess
+import atexit
 import sys
-import tempfile
-from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Self
 
 from numaproof.harness.conformance.subject import SessionDirectories
-from numaproof.harness.runtimes.program import Finished
-from numaproof.harness.waiting import wait_until
-from numaproof.plugins_mock import program
+from numaproof.harness.rig.session import WARM
+from numaproof.harness.runtimes import Program, Running
+from numaproof.harness.runtimes.local import ProcessRuntime
+from numaproof.harness.runtimes.trees import HOST
+from numaproof.harness.runtimes.warm.process import WarmProcess
+from tests.places import short_directory
 
-_context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["numaproof.plugins_mock.program"])
+REPOSITORY = str(Path(__file__).parents[3])
+
+
+@cache
+def _warm_process() -> WarmProcess:
+    """The process that all mocks of these tests are forked from; it ends with them."""
+    ending = ExitStack()
+    atexit.register(ending.close)
+    socket = ending.enter_context(short_directory()) / "h"
+    program = Program((sys.executable, *WARM, str(socket)), environment={"PYTHONPATH": REPOSITORY})
+    process = WarmProcess(ProcessRuntime(), program, socket, HOST, "/")
+    ending.callback(process.close)
+    return process
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,71 +36,15 @@ class MockSubject:
 
     arguments: tuple[str, ...]
 
-    def start(self, directories: SessionDirectories) -> "ForkedMock":
+    def start(self, directories: SessionDirectories) -> Running:
         """Start it in a session's directories."""
         words = [
             word.replace("{dir}", str(directories.plugins)).replace("{registry}", str(directories.registry))
             for word in self.arguments
         ]
-        return ForkedMock(words)
+        process = _warm_process()
+        return process.start([*process.numaproof, "plugin", *words])
 
     def shell(self, command: str) -> list[str]:
         """What runs a shell command beside it."""
         return ["sh", "-c", command]
-
-
-class ForkedMock:
-    """A fake plugin in a process of its own; see numaproof.harness.runtimes.program.Running."""
-
-    def __init__(self, arguments: list[str]) -> None:
-        descriptor, name = tempfile.mkstemp(prefix="np-mock-")
-        os.close(descriptor)
-        self._output = Path(name)
-        self._process = _context.Process(target=_serve, args=(arguments, name), daemon=True)
-        self._process.start()
-        self._last = ""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *reason: object) -> None:
-        self._process.kill()
-        self._process.join()
-        self._last = self.output()
-        self._output.unlink(missing_ok=True)
-
-    def poll(self) -> int | None:
-        """Its exit code; None: it still runs."""
-        code = self._process.exitcode
-        return 128 - code if code is not None and code < 0 else code
-
-    def terminate(self) -> None:
-        """SIGTERM."""
-        self._process.terminate()
-
-    def wait(self, timeout: float) -> int:
-        """Its exit code, once it has ended."""
-        wait_until(lambda: self.poll() is not None, timeout=timeout, what="the end of the mock")
-        code = self.poll()
-        assert code is not None
-        return code
-
-    def output(self) -> str:
-        """What it has printed so far."""
-        return self._output.read_text() if self._output.exists() else self._last
-
-    def execute(self, command: Sequence[str], timeout: float = 60) -> Finished:
-        """Run a command beside it."""
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
-        return Finished(done.returncode, done.stdout + done.stderr)
-
-
-def _serve(arguments: list[str], output: str) -> None:
-    descriptor = os.open(output, os.O_WRONLY | os.O_APPEND)
-    os.dup2(descriptor, 1)
-    os.dup2(descriptor, 2)
-    parser = argparse.ArgumentParser(prog="mock")
-    program.add_arguments(parser)
-    code = program.run(parser.parse_args(arguments))
-    sys.stdout.flush()
-    os._exit(code)

@@ -11,7 +11,8 @@ from numaproof.harness.conformance.result import Report
 from numaproof.harness.conformance.run import Settings, check_command
 from numaproof.harness.conformance.stage import Flips, Pace
 from numaproof.harness.conformance.subject import SessionDirectories
-from tests.harness.conformance.mocks import ForkedMock, MockSubject
+from numaproof.harness.runtimes import Running
+from tests.harness.conformance.mocks import MockSubject
 from tests.places import short_directory
 
 # A start may take long on a busy machine; what a running plugin does takes milliseconds, so ten seconds are plenty.
@@ -176,9 +177,9 @@ class Remembering:
     def __init__(self, *arguments: str) -> None:
         self._mock = MockSubject(arguments)
         self.directories: list[SessionDirectories] = []
-        self.started: list[ForkedMock] = []
+        self.started: list[Running] = []
 
-    def start(self, directories: SessionDirectories) -> ForkedMock:
+    def start(self, directories: SessionDirectories) -> Running:
         self.directories.append(directories)
         self.started.append(self._mock.start(directories))
         return self.started[-1]

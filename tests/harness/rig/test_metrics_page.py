@@ -1,12 +1,12 @@
-"""A page of metrics: that one is fetched is shown by the scenarios that expect metrics."""
+"""Metrics at a unix socket; what they say is judged by the stories and the node's own tests."""
 
 from pathlib import Path
 
 import pytest
 
-from numaproof.harness.rig.observe.metrics_page import scrape
+from numaproof.harness.rig.metrics_page import read_metrics
 
 
 def test_nobody_there(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
-        scrape(tmp_path / "http.sock", timeout=60)
+        read_metrics(tmp_path / "http.sock", timeout=60)

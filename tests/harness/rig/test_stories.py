@@ -79,7 +79,7 @@ def test_cpus_by_numa_node(place: Path, session: Session) -> None:
 
     assert session.run(told(place, steps=steps({0: 2}))) == []
     wrong = session.run(told(place, steps=steps({0: 1, 1: 1})))[0]
-    assert wrong.endswith("expected app's CPUs by NUMA node {'0': 1, '1': 1}, were {'0': 2}")
+    assert wrong.endswith("expected app's CPUs by NUMA node {0: 1, 1: 1}, were {0: 2}")
 
 
 def test_what_an_init_container_leaves_is_nobodys(place: Path, session: Session) -> None:
@@ -146,10 +146,10 @@ def test_a_list_that_is_not_followed(place: Path, session: Session, how: str, kn
     [
         ({"expect": {"admitted": True}}, None),
         ({"expect": {"nodes": [0, 1]}}, None),
-        ({"expect": {"nodes": [2]}}, "names NUMA node 2, xeon-2s has CPUs on 0, 1"),
-        ({"expect": {"containers": {"app": {"cpus": {3: 2}}}}}, "names NUMA node 3, xeon-2s has CPUs on 0, 1"),
-        ({"expect": {"containers": {"app": {"memory_nodes": [5]}}}}, "names NUMA node 5, xeon-2s has CPUs on 0, 1"),
-        ({"expect": {"allocatable": {"memory_nodes": [4]}}}, "names NUMA node 4, xeon-2s has CPUs on 0, 1"),
+        ({"expect": {"nodes": [2]}}, "speaks of 3 NUMA nodes with CPUs, xeon-2s has 2"),
+        ({"expect": {"containers": {"app": {"cpus": {3: 2}}}}}, "speaks of 4 NUMA nodes with CPUs, xeon-2s has 2"),
+        ({"expect": {"containers": {"app": {"memory_nodes": [5]}}}}, "speaks of 6 NUMA nodes with CPUs, xeon-2s has 2"),
+        ({"expect": {"allocatable": {"memory_nodes": [4]}}}, "speaks of 5 NUMA nodes with CPUs, xeon-2s has 2"),
     ],
 )
 def test_nodes_that_another_machine_lacks(place: Path, words: dict[str, object], reason: str | None) -> None:
@@ -160,12 +160,14 @@ def test_nodes_that_another_machine_lacks(place: Path, words: dict[str, object],
 
 
 def test_own_machines(place: Path) -> None:
-    instance = told(place, needs={"own_machines": True}, steps=[{"admit": POD, "expect": {"admitted": True}}])
+    instance = told(
+        place, needs={"own_machines": "its CPUs count"}, steps=[{"admit": POD, "expect": {"admitted": True}}]
+    )
     machine = machine_of(instance.argument)
     sizes = sizes_of(machine, memory_static=False)
     assert reason_not_to_run(instance, machine, sizes) is None
     elsewhere = reason_not_to_run(Instance(instance.scenario, "host", {}), machine, sizes)
-    assert elsewhere == "names what only its own machines have (tiny)"
+    assert elsewhere == "is for its own machines (tiny): its CPUs count"
 
 
 def test_many_nodes_are_allowed_unless_a_refusal_is_expected(place: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from numaproof import pytest_plugin
 from numaproof.harness.errors import UserError
 from numaproof.harness.runtimes.select import select_local_runtime, select_runtime
+from numaproof.harness.scenario.selection import SUFFIXES
 from numaproof.harness.vocabulary import RUNTIMES
 from tests.places import short_directory
 
@@ -78,6 +79,7 @@ def test_what_is_asked_for_is_taken_or_refused(place: Path) -> None:
         select_local_runtime("docker")
 
 
-def test_the_pytest_plugin_knows_the_same_runtimes() -> None:
-    """It has a copy, because it imports nothing of ours until something of ours is used."""
+def test_the_pytest_plugin_knows_the_same_words() -> None:
+    """It has copies, because it imports nothing of ours until something of ours is used."""
     assert pytest_plugin.RUNTIMES == RUNTIMES
+    assert pytest_plugin.SUFFIXES == SUFFIXES

@@ -74,6 +74,11 @@ def test_what_a_scenario_reserves_itself_stays() -> None:
     assert "evictionHard" not in made
 
 
+def test_a_number_of_the_matrix_is_one_to_the_kubelet() -> None:
+    made = kubelet_configuration(Instance(scenario(), "m", {"maxPods": "5"}), MACHINE, SIZES)
+    assert made["maxPods"] == 5
+
+
 def test_semantics_are_the_node_s_and_not_the_kubelet_s() -> None:
     matrix = {"policy": ("restricted",), "semantics": ("current", "kep")}
     current, kep = instances(scenario(matrix=matrix), ("m",))

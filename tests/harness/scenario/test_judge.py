@@ -82,3 +82,45 @@ def test_an_expectation_holds_and_fails(expected: Expected, good: Outcome, bad: 
 def test_calls(times: int, held: bool) -> None:
     expected: Any = Expected(calls={"e/g": {"Allocate": times}})
     assert (found(expected, one(ON_ZERO)) == []) is held
+
+
+# The nodes with CPUs are 0 and 8, and have 4 threads a core; the others hold the memory of GPUs.
+POWER = fake_sysfs.preset("power9-ac922")
+ON_EIGHT = Given(
+    frozenset({88, 89, 90, 91}), (Memory("memory", 1 << 20, (8,)),), {"e/g": {"a": (8,)}, "e/n": {"b": (0, 8)}}
+)
+
+
+@pytest.mark.parametrize(
+    ("expected", "held"),
+    [
+        (Expected(nodes=(0, 1)), True),
+        (Expected(nodes=(-1,)), False),
+        (Expected(containers={"c": {"nodes": [0, 1]}}), True),
+        (Expected(containers={"c": {"nodes": [0, 8]}}), True),  # no ninth node has CPUs or memory: an id
+        (Expected(containers={"c": {"nodes": [1]}}), False),
+        (Expected(containers={"c": {"memory_nodes": [1]}}), True),
+        (Expected(containers={"c": {"memory_nodes": [0]}}), False),
+        (Expected(containers={"c": {"cpus": {1: "core.cpus"}}}), True),
+        (Expected(containers={"c": {"cpus": {1: "core.cpus + 1"}}}), False),
+        (Expected(containers={"c": {"cpus": {0: 4}}}), False),
+        (Expected(containers={"c": {"cpus": "core0"}}), False),
+        (Expected(containers={"c": {"devices": {"e/g": {"1": 1}, "e/n": {"0,1": 1}}}}), True),
+        (Expected(containers={"c": {"devices": {"e/g": {"0": 1}}}}), False),
+        (Expected(metrics={'m{numa_node="1"}': "core.cpus"}), True),
+        (Expected(metrics={'m{numa_node="0"}': "core.cpus"}), False),
+    ],
+)
+def test_nodes_are_told_by_their_positions(expected: Expected, held: bool) -> None:
+    sizes = sizes_of(POWER, memory_static=False)
+    node_of_cpu = {cpu.id: cpu.node for cpu in POWER.cpus}
+    seen = Seen(one(ON_EIGHT), metrics={'m{numa_node="8"}': 4.0, 'm{numa_node="0"}': 0.0})
+    assert (differences(expected, seen, sizes, node_of_cpu, "steps[0]") == []) is held
+
+
+def test_a_message_with_sizes() -> None:
+    refused = Outcome(False, "UnexpectedAdmissionError", "requested=4, available=3")
+    assert found(Expected(message="requested=${numa.cpus + 1}, available=${numa.cpus}"), refused) == []
+    assert found(Expected(message="requested=${numa.cpus}"), refused) == [
+        "steps[0]: expected a message with 'requested=3', was 'requested=4, available=3'"
+    ]

@@ -146,6 +146,11 @@ def test_a_mistake_in_any_file_has_a_line(file: Path, name: str, right: str, wro
     assert "\n" not in str(told.value)
 
 
+def test_a_manifest_is_not_a_scenario(file: Path) -> None:
+    with pytest.raises(UserError, match=r"pod\.yaml: is a Pod, not a scenario; keep such files outside of the folders"):
+        parse_scenario(file.parent / "pod.yaml")
+
+
 def test_what_is_not_a_configuration_at_all(file: Path) -> None:
     (file.parent / "config/kubelet.yaml").write_text("- 1")
     with pytest.raises(UserError, match=r"kubelet\.yaml:1: is not a KubeletConfiguration; write keys"):

@@ -64,6 +64,9 @@ BAD: list[tuple[tuple[Any, ...], Any, str]] = [
     (("needs",), {"numa": -1}, "needs.numa: -1 is not a whole number of 0 or more"),
     (("needs",), {"hugepages": ["4Mi"]}, "needs.hugepages: '4Mi' is not known"),
     (("plugins", 0), {"resource": "example.com/gpu"}, "plugins[0]: give the devices once"),
+    (("plugins", 0), {"resource": "r/x", "like": "dgx1-v100"}, "plugins[0]: give the devices once, by per_numa;"),
+    (("plugins", 0), {"resource": "r/x", "sysfs": "gpu", "like": "dgx9"}, "plugins[0].like: 'dgx9' is not known"),
+    (("needs",), {"own_machines": True}, "needs.own_machines: True is not a text"),
     (
         ("plugins", 0, "preferred"),
         "best",

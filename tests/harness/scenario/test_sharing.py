@@ -39,15 +39,10 @@ def test_few_instances_make_shares_of_one() -> None:
 
 RUN = """
 import sys
-import pytest
-from pathlib import Path
-from numaproof.harness.scenario.instances import instances
-from numaproof.harness.scenario.parse import parse_scenario
-from numaproof.harness.scenario.sharing import ByMachine, shares
+from numaproof.harness.pytest_run import run_selection
+from numaproof.harness.scenario.selection import select
 
-listed = [one for one in instances(parse_scenario(Path(sys.argv[1])))]
-options = ["-v", "-n", "2", "-p", "no:cacheprovider", "-c", "/dev/null", "--numaproof-runtime=process"]
-sys.exit(pytest.main([*options, sys.argv[1]], plugins=[ByMachine(shares(listed, 2))]))
+sys.exit(run_selection(select([sys.argv[1]], ()), ["-vv", "--numaproof-runtime=process"], 2))
 """
 STORY = """
 name: n

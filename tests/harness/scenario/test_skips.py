@@ -1,5 +1,6 @@
 """All reasons to skip an instance: what its machine lacks, what it was not written for, what its runtime cannot."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,14 @@ SIZES = sizes_of(MACHINE, memory_static=False)
     [
         (Needs(numa=2), None),
         (Needs(numa=3), "needs 3 NUMA nodes with CPUs, {name} has 2"),
-        (Needs(most_numa=2), None),
-        (Needs(most_numa=1), "is for at most 1 NUMA nodes with CPUs, {name} has 2"),
-        (Needs(numa_cpus=14), None),
-        (Needs(numa_cpus=15), "needs 15 free CPUs a NUMA node, {name} has 14"),
+        (Needs(numa_cpus="14"), None),
+        (Needs(numa_cpus="15"), "needs 15 free CPUs a NUMA node, {name} has 14"),
+        (Needs(numa_cpus="7 core.cpus"), None),
+        (Needs(numa_cpus="7 core.cpus + 1"), "needs 15 free CPUs a NUMA node, {name} has 14"),
         (Needs(threads=2), None),
         (Needs(threads=4), "needs 4 threads a core, {name} has cores with 2"),
+        (Needs(most_threads=2), None),
+        (Needs(most_threads=1), "is for at most 1 threads a core, {name} has cores with 2"),
         (Needs(hugepages=("1Gi",)), "needs hugepages of 1Gi on every NUMA node with CPUs, {name} has none on some"),
         (Needs(gpus=1), "needs 1 GPUs in the PCI tree, {name} has 0"),
     ],
@@ -58,9 +61,9 @@ def test_what_is_missing_is_a_reason() -> None:
 
 
 def test_what_names_its_own_machines_runs_there_alone() -> None:
-    story = scenario(needs=Needs(own_machines=True))
+    story = scenario(needs=Needs(own_machines="its CPUs count"))
     assert reason(story, "own") is None
-    assert reason(story) == "names what only its own machines have (own)"
+    assert reason(story) == "is for its own machines (own): its CPUs count"
 
 
 def test_what_names_a_numa_node_needs_it() -> None:
@@ -68,7 +71,7 @@ def test_what_names_a_numa_node_needs_it() -> None:
         return scenario(Step(Remove("a"), (Expected(nodes=(node,)),), "steps[0]"))
 
     assert reason(names(1)) is None
-    assert reason(names(2)) == f"names NUMA node 2, {MACHINE.name} has CPUs on 0, 1"
+    assert reason(names(2)) == f"speaks of 3 NUMA nodes with CPUs, {MACHINE.name} has 2"
     assert reason(names(2), "own") is None
 
 
@@ -90,3 +93,18 @@ def test_containers_are_pinned_to_cpus_of_the_host_that_we_may_use() -> None:
     assert reason(STARTS, "host", runtime="namespace", usable_cpus=MACHINE.cpu_ids) is None
     assert reason(STARTS, "host", runtime="docker") is None
     assert reason(STARTS, "own", runtime="namespace", usable_cpus=few) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "kubelet", "skipped"),
+    [
+        ({"policy": "none"}, {}, False),
+        ({"policy": "restricted"}, {}, True),
+        ({}, {"memoryManagerPolicy": "Static"}, True),
+    ],
+)
+def test_node_ids_that_no_mask_holds(values: dict[str, str], kubelet: dict[str, str], skipped: bool) -> None:
+    power = fake_sysfs.preset("power9-ac922")
+    instance = Instance(replace(scenario(), kubelet=kubelet), "power9-ac922", values)
+    told = reason_not_to_run(instance, power, sizes_of(power, memory_static=False))
+    assert told == ("needs masks of NUMA nodes, which end at 63; power9-ac922 has a node 250" if skipped else None)

@@ -1,4 +1,4 @@
-"""A node's metrics, fetched as a scraper does it."""
+"""A node's metrics, read at its unix socket as a scraper would."""
 
 import http.client
 import socket
@@ -7,7 +7,7 @@ from pathlib import Path
 from numaproof.harness.scenario.samples import parse_samples
 
 
-def scrape(path: Path, timeout: float) -> dict[str, float]:
+def read_metrics(path: Path, timeout: float) -> dict[str, float]:
     """The samples that /metrics shows at a unix socket; OSError if nobody answers."""
     page = _UnixConnection(path, timeout)
     try:
