@@ -172,17 +172,17 @@ def _results(terminalreporter: Any) -> "Iterator[InstanceResult]":
 @pytest.fixture
 def machine(request: pytest.FixtureRequest) -> "Machine":
     """The machine of the mark `machine`, else of --numaproof-machine, else a machine of two sockets."""
-    from numaproof.harness.pytest_session import asked_machine  # noqa: PLC0415
+    from numaproof.harness.pytest_session import machine_of_test  # noqa: PLC0415
 
-    return asked_machine(request)
+    return machine_of_test(request)
 
 
 @pytest.fixture
 def runtime(request: pytest.FixtureRequest) -> str:
     """Where nodes and plugins run: docker, namespace or process."""
-    from numaproof.harness.pytest_session import session_of, told  # noqa: PLC0415
+    from numaproof.harness.pytest_session import fail_in_words, session_of  # noqa: PLC0415
 
-    with told():
+    with fail_in_words():
         return session_of(request.config).runtime
 
 
@@ -197,12 +197,12 @@ def plugin() -> "Callable[..., PluginSpec]":
 @pytest.fixture
 def node(request: pytest.FixtureRequest) -> "Iterator[Callable[..., ReferenceRig]]":
     """Starts a node: node(plugin(...), topologyManagerPolicy="restricted"); the machine is that of `machine`."""
-    from numaproof.harness.pytest_session import started_node  # noqa: PLC0415
+    from numaproof.harness.pytest_session import start_node  # noqa: PLC0415
 
     with ExitStack() as ending:
 
         def start(*plugins: "PluginSpec", **kubelet: Any) -> "ReferenceRig":
-            return ending.enter_context(started_node(request, plugins, kubelet))
+            return ending.enter_context(start_node(request, plugins, kubelet))
 
         yield start
 
