@@ -9,7 +9,7 @@ import pytest
 
 from numaproof.fake_sysfs import Machine, MachineError
 from numaproof.harness.errors import UserError
-from numaproof.harness.rig.rig import ReferenceRig
+from numaproof.harness.rig.rig import LiveRig
 from numaproof.harness.rig.session import Session
 from numaproof.harness.runtimes import CannotStartError
 from numaproof.harness.runtimes.scratch import remove_shared, shared_directory
@@ -107,7 +107,7 @@ def machine_of_test(request: pytest.FixtureRequest) -> Machine:
 @contextmanager
 def start_node(
     request: pytest.FixtureRequest, plugins: tuple[PluginSpec, ...], kubelet: dict[str, Any]
-) -> Iterator[ReferenceRig]:
+) -> Iterator[LiveRig]:
     """A node on the machine of a test; RigFailedError when it does not come up."""
     words = Scenario(request.path, "", "", "", "", Needs(), {}, kubelet, plugins, ())
     machine = machine_of_test(request)

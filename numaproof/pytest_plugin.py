@@ -15,7 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from numaproof.fake_sysfs import Machine
     from numaproof.harness.report.matrix import InstanceResult
-    from numaproof.harness.rig.rig import ReferenceRig
+    from numaproof.harness.rig.rig import LiveRig
     from numaproof.harness.scenario.instances import Instance
     from numaproof.harness.scenario.model import PluginSpec
 
@@ -183,7 +183,7 @@ def runtime(request: pytest.FixtureRequest) -> str:
     from numaproof.harness.pytest_session import fail_in_words, session_of  # noqa: PLC0415
 
     with fail_in_words():
-        return session_of(request.config).runtime
+        return session_of(request.config).runtime_name
 
 
 @pytest.fixture
@@ -195,13 +195,13 @@ def plugin() -> "Callable[..., PluginSpec]":
 
 
 @pytest.fixture
-def node(request: pytest.FixtureRequest) -> "Iterator[Callable[..., ReferenceRig]]":
+def node(request: pytest.FixtureRequest) -> "Iterator[Callable[..., LiveRig]]":
     """Starts a node: node(plugin(...), topologyManagerPolicy="restricted"); the machine is that of `machine`."""
     from numaproof.harness.pytest_session import start_node  # noqa: PLC0415
 
     with ExitStack() as ending:
 
-        def start(*plugins: "PluginSpec", **kubelet: Any) -> "ReferenceRig":
+        def start(*plugins: "PluginSpec", **kubelet: Any) -> "LiveRig":
             return ending.enter_context(start_node(request, plugins, kubelet))
 
         yield start
