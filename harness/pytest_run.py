@@ -9,7 +9,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from numaproof.harness.scenario.selection import Selection, shipped_scenarios
-from numaproof.harness.scenario.sharing import shares
+from numaproof.harness.scenario.sharing import share_out
 from numaproof.pytest_plugin import LISTED
 
 # What people tell the pytest of their own tests: no business of ours, and able to break a run.
@@ -19,7 +19,7 @@ _FOR_OTHERS = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 def run_selection(selection: Selection, options: Sequence[str], workers: int) -> int:
     """Run what was selected, side by side; 0: all passed, 1: some failed, 2: bad input, 130: a Ctrl-C ended it."""
     workers = min(workers, len(selection.instances))
-    plugin = _RunPlugin(selection, shares(selection.instances, workers))
+    plugin = _RunPlugin(selection, share_out(selection.instances, workers))
     arguments = [*_sealed(selection), "-q", "--tb=short", *options]
     arguments += ["-n", str(workers)] if workers > 1 else []
     ended = pytest.main([*arguments, *selection.names], plugins=[plugin])

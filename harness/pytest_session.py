@@ -9,7 +9,7 @@ import pytest
 
 from numaproof.fake_sysfs import Machine, MachineError
 from numaproof.harness.errors import UserError
-from numaproof.harness.rig.rig import ReferenceRig
+from numaproof.harness.rig.rig import LiveRig
 from numaproof.harness.rig.session import Session
 from numaproof.harness.runtimes import CannotStartError
 from numaproof.harness.runtimes.scratch import remove_shared, shared_directory
@@ -25,7 +25,7 @@ from numaproof.pytest_plugin import ENDING, LISTED, RUN
 
 _SESSION = pytest.StashKey[Session]()
 # What is wrong with a scenario, with where it runs, or with what it runs: told in words, not with a traceback of ours.
-_TOLD = (UserError, MachineError, RigFailedError, CannotStartError, WaitTimeoutError)
+_USERS_FAULTS = (UserError, MachineError, RigFailedError, CannotStartError, WaitTimeoutError)
 
 
 def instances_of(config: pytest.Config, path: Path) -> Sequence[Instance]:
@@ -57,23 +57,23 @@ def differences(config: pytest.Config, instance: Instance) -> list[str]:
                 return [f"does not apply, and all are required: {reason}"]
             pytest.skip(reason)
         return session.run(instance)
-    except _TOLD as error:
+    except _USERS_FAULTS as error:
         return [str(error)]
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def fail_in_words() -> Iterator[None]:
     """What the user can mend fails the test in words."""
     try:
         yield
-    except _TOLD as error:
+    except _USERS_FAULTS as error:
         pytest.fail(str(error), pytrace=False)
 
 
 def run_file(config: pytest.Config, path: Path) -> None:
     """Run every instance of a scenario file, and fail with what differs; if none applies, the test is skipped."""
     reasons: list[str] = []
-    with told():
+    with fail_in_words():
         session = session_of(config)
         listed = instances_of(config, path)
         for instance in listed:
@@ -98,21 +98,21 @@ def machine_argument(request: pytest.FixtureRequest) -> str:
     return str(mark.args[0]) if mark else str(given[0]) if given else "xeon-2s"
 
 
-def asked_machine(request: pytest.FixtureRequest) -> Machine:
+def machine_of_test(request: pytest.FixtureRequest) -> Machine:
     """The machine of a test."""
-    with told():
+    with fail_in_words():
         return machine_of(machine_argument(request))
 
 
 @contextmanager
-def started_node(
+def start_node(
     request: pytest.FixtureRequest, plugins: tuple[PluginSpec, ...], kubelet: dict[str, Any]
-) -> Iterator[ReferenceRig]:
+) -> Iterator[LiveRig]:
     """A node on the machine of a test; RigFailedError when it does not come up."""
     words = Scenario(request.path, "", "", "", "", Needs(), {}, kubelet, plugins, ())
-    machine = asked_machine(request)
+    machine = machine_of_test(request)
     sizes = sizes_of(machine, kubelet.get("memoryManagerPolicy") == "Static")
-    with told():
+    with fail_in_words():
         session = session_of(request.config)
     with session.rig(Instance(words, machine_argument(request), {}), machine, sizes) as rig:
         yield rig

@@ -15,7 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from numaproof.fake_sysfs import Machine
     from numaproof.harness.report.matrix import InstanceResult
-    from numaproof.harness.rig.rig import ReferenceRig
+    from numaproof.harness.rig.rig import LiveRig
     from numaproof.harness.scenario.instances import Instance
     from numaproof.harness.scenario.model import PluginSpec
 
@@ -172,18 +172,18 @@ def _results(terminalreporter: Any) -> "Iterator[InstanceResult]":
 @pytest.fixture
 def machine(request: pytest.FixtureRequest) -> "Machine":
     """The machine of the mark `machine`, else of --numaproof-machine, else a machine of two sockets."""
-    from numaproof.harness.pytest_session import asked_machine  # noqa: PLC0415
+    from numaproof.harness.pytest_session import machine_of_test  # noqa: PLC0415
 
-    return asked_machine(request)
+    return machine_of_test(request)
 
 
 @pytest.fixture
 def runtime(request: pytest.FixtureRequest) -> str:
     """Where nodes and plugins run: docker, namespace or process."""
-    from numaproof.harness.pytest_session import session_of, told  # noqa: PLC0415
+    from numaproof.harness.pytest_session import fail_in_words, session_of  # noqa: PLC0415
 
-    with told():
-        return session_of(request.config).runtime
+    with fail_in_words():
+        return session_of(request.config).runtime_name
 
 
 @pytest.fixture
@@ -195,14 +195,14 @@ def plugin() -> "Callable[..., PluginSpec]":
 
 
 @pytest.fixture
-def node(request: pytest.FixtureRequest) -> "Iterator[Callable[..., ReferenceRig]]":
+def node(request: pytest.FixtureRequest) -> "Iterator[Callable[..., LiveRig]]":
     """Starts a node: node(plugin(...), topologyManagerPolicy="restricted"); the machine is that of `machine`."""
-    from numaproof.harness.pytest_session import started_node  # noqa: PLC0415
+    from numaproof.harness.pytest_session import start_node  # noqa: PLC0415
 
     with ExitStack() as ending:
 
-        def start(*plugins: "PluginSpec", **kubelet: Any) -> "ReferenceRig":
-            return ending.enter_context(started_node(request, plugins, kubelet))
+        def start(*plugins: "PluginSpec", **kubelet: Any) -> "LiveRig":
+            return ending.enter_context(start_node(request, plugins, kubelet))
 
         yield start
 

@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Remove abandoned directories, then the containers and control groups whose directory is gone, and say which."""
-    removed = [str(place) for place in remove_stale()]
+    removed = [str(directory) for directory in remove_stale()]
     removed += [f"control group {name}" for name in remove_abandoned_cgroups()]
     if engine_answers():
         removed += [f"container {name}" for name in reap_abandoned()]

@@ -6,7 +6,7 @@ from numaproof.harness.runtimes.image.image import ensure_image
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """It takes none: the image is told by the hash of what goes into it."""
+    """It takes none: the image is named by the hash of what goes into it."""
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,7 +9,8 @@ from typing import Self
 
 import numaproof
 from numaproof.fake_sysfs import Machine
-from numaproof.harness.rig.rig import ReferenceRig
+from numaproof.harness.rig.reference_node import ReferenceNode
+from numaproof.harness.rig.rig import LiveRig
 from numaproof.harness.runtimes import Runtime
 from numaproof.harness.runtimes.local import NamespaceRuntime, ProcessRuntime
 from numaproof.harness.runtimes.trees import Trees, machine_of
@@ -28,8 +29,8 @@ WARM = ("-m", "numaproof.harness.warm_commands")
 class Session:
     """What scenarios share, from `with` to its end; `run` is the directory of the run, `worker` names a part of it."""
 
-    def __init__(self, runtime: str, run: Path, worker: str, *, warm: tuple[str, ...] = WARM) -> None:
-        self.runtime = runtime
+    def __init__(self, runtime_name: str, run: Path, worker: str, *, warm: tuple[str, ...] = WARM) -> None:
+        self.runtime_name = runtime_name
         self._run = run
         self._directory = run / worker
         self._warm = warm
@@ -38,13 +39,13 @@ class Session:
 
     def __enter__(self) -> Self:
         self._directory.mkdir()
-        self._started_by, python, environment = self._make_runtime()
+        self._runtime, python, environment = self._make_runtime()
         self._pool = self._ending.enter_context(
             WarmPool(
-                self._started_by,
+                self._runtime,
                 self._directory,
                 Trees(self._run / "trees"),
-                isolated=self.runtime != "process",
+                isolated=self.runtime_name != "process",
                 command=(python, *self._warm),
                 environment=environment,
             )
@@ -58,8 +59,8 @@ class Session:
         """Why an instance means nothing on its machine; None: it applies."""
         machine, sizes = self._sized(instance)
         # The engine of docker has affinity of its own; without it a container may use what we may use.
-        usable = os.sched_getaffinity(0) if self.runtime == "namespace" else None
-        return reason_not_to_run(instance, machine, sizes, runtime=self.runtime, usable_cpus=usable)
+        usable = os.sched_getaffinity(0) if self.runtime_name == "namespace" else None
+        return reason_not_to_run(instance, machine, sizes, runtime=self.runtime_name, usable_cpus=usable)
 
     def run(self, instance: Instance) -> list[str]:
         """Drive an instance; the answer is every difference from what it expects."""
@@ -76,7 +77,7 @@ class Session:
             return [] if refusal in str(error) else [f"expected a refusal to start with {refusal!r}, was: {error}"]
 
     @contextmanager
-    def rig(self, instance: Instance, machine: Machine, sizes: Sizes) -> Iterator[ReferenceRig]:
+    def rig(self, instance: Instance, machine: Machine, sizes: Sizes) -> Iterator[LiveRig]:
         """A node with an instance's configuration and plugins, up."""
         self._count += 1
         root = self._directory / f"r{self._count}"
@@ -84,11 +85,11 @@ class Session:
         plugins = tuple(fake_plugin(words, machine, sizes, where) for words in instance.scenario.plugins)
         config = kubelet_configuration(instance, machine, sizes)
         changes = any(step.action.changes_machine for step in instance.scenario.steps)
-        with (
-            self._pool.acquire(instance.argument, own_tree=changes) as warm,
-            ReferenceRig(warm, self._started_by, warm.tree, machine, root, config, plugins, instance.semantics) as rig,
-        ):
-            yield rig
+        with self._pool.acquire(instance.argument, own_tree=changes) as warm:
+            root.mkdir()
+            node = ReferenceNode(warm, root, config, instance.semantics)
+            with LiveRig(node, plugins, root, warm, self._runtime, warm.tree, machine) as rig:
+                yield rig
 
     def _sized(self, instance: Instance) -> tuple[Machine, Sizes]:
         machine = machine_of(instance.argument)
@@ -100,9 +101,9 @@ class Session:
         """The runtime, the interpreter in it, and where that finds our code."""
         # Ours first, then whatever our own interpreter was told: it may find our dependencies by that.
         paths = [str(Path(numaproof.__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-        if self.runtime == "namespace":
+        if self.runtime_name == "namespace":
             return NamespaceRuntime(), sys.executable, {"PYTHONPATH": os.pathsep.join(paths)}
-        if self.runtime == "process":
+        if self.runtime_name == "process":
             return ProcessRuntime(), sys.executable, {"PYTHONPATH": os.pathsep.join(paths)}
         from numaproof.harness.runtimes.docker import DockerRuntime  # noqa: PLC0415
         from numaproof.harness.runtimes.image.image import ensure_image  # noqa: PLC0415

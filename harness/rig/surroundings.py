@@ -10,7 +10,7 @@ from numaproof.harness.rig.observe.tool_views import View
 from numaproof.harness.rig.observe.tools import look
 from numaproof.harness.rig.observe.workload import Workload, workload_differences
 from numaproof.harness.runtimes import Running, Runtime
-from numaproof.harness.runtimes.trees import mounted_tree
+from numaproof.harness.runtimes.trees import tree_to_mount
 
 
 class ObservedNode(Protocol):
@@ -54,4 +54,4 @@ class MachineSurroundings:
         workloads = self._node.workloads(name)
         if workloads is None:
             return [f"{name} cannot be started: the node does not hold it"]
-        return workload_differences(self._runtime, mounted_tree(self._tree), workloads)
+        return workload_differences(self._runtime, tree_to_mount(self._tree), workloads)

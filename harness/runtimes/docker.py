@@ -21,7 +21,7 @@ from numaproof.harness.runtimes.mounts import machine_binds
 from numaproof.harness.runtimes.program import Bind, CannotStartError, Finished, Program
 from numaproof.harness.waiting import WaitTimeoutError, wait_until
 
-LABEL = "numaproof.run"  # its value names the run's directory, by which an abandoned container is told
+LABEL = "numaproof.run"  # its value names the run's directory, by which an abandoned container is known
 _MOST_PROCESSES = 4096  # in a container, threads included: a program that forks without end hurts itself alone
 _API_SECONDS = 120  # a busy engine answers late, not wrongly
 
@@ -94,12 +94,12 @@ def import_image(client: docker.DockerClient, archive: Path, tag: str) -> None:
     """Make an image of a root file system's tar."""
     try:
         # The tag as part of the name: given apart from it, Podman 4.3 forgets it.
-        told = client.api.import_image_from_file(str(archive), repository=tag)
+        answer = client.api.import_image_from_file(str(archive), repository=tag)
     except (docker.errors.APIError, requests.exceptions.RequestException) as error:
-        told = _one_line(error)
+        answer = _one_line(error)
     # An engine may begin its answer well and fail afterwards (a full disk, say): what counts is what it holds then.
     if not has_image(client, tag):
-        raise UserError(f"the engine cannot import the image's base {tag}: {_one_line(told)}")
+        raise UserError(f"the engine cannot import the image's base {tag}: {_one_line(answer)}")
 
 
 def reap_abandoned() -> list[str]:
@@ -153,7 +153,7 @@ class DockerRuntime:
         """Release the connections."""
         self._client.close()
 
-    def start(self, program: Program) -> "Contained":
+    def start(self, program: Program) -> "ContainerProgram":
         """Start a program in a container of its own."""
         try:
             container = self._client.containers.create(
@@ -176,7 +176,7 @@ class DockerRuntime:
             )
         except docker.errors.APIError as error:
             raise CannotStartError(f"the container cannot be made: {error.explanation or error}") from error
-        running = Contained(self._client, container)
+        running = ContainerProgram(self._client, container)
         try:
             container.start()
         except BaseException as error:  # a Ctrl-C too: what was made must not stay
@@ -187,7 +187,7 @@ class DockerRuntime:
         return running
 
 
-class Contained:
+class ContainerProgram:
     """A program in a container; see `Running`."""
 
     def __init__(self, client: docker.DockerClient, container: Any) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from numaproof.harness.runtimes.program import Bind, Program, Running, Runtime
-from numaproof.harness.runtimes.trees import mounted_tree
+from numaproof.harness.runtimes.trees import tree_to_mount
 
 
 class Launcher(Protocol):
@@ -42,7 +42,7 @@ class PlainLauncher:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self._runtime = runtime
-        self._machine = mounted_tree(tree) if isolated else None
+        self._machine = tree_to_mount(tree) if isolated else None
         self.sysfs_root = "/" if isolated else str(tree)
         self.numaproof = numaproof
         self._binds = binds

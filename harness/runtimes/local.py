@@ -15,7 +15,7 @@ from typing import IO, Self
 
 from numaproof.harness.runtimes.local_init import SHOWN, STARTED
 from numaproof.harness.runtimes.mounts import machine_binds
-from numaproof.harness.runtimes.output import Printed
+from numaproof.harness.runtimes.output import OutputReader
 from numaproof.harness.runtimes.program import Bind, CannotStartError, Finished, Program
 from numaproof.harness.waiting import wait_until
 
@@ -37,14 +37,14 @@ class NamespaceRuntime:
 
     name = "namespace"
 
-    def start(self, program: Program) -> "Isolated":
+    def start(self, program: Program) -> "IsolatedProgram":
         """Start a program below `unshare`."""
         user = () if os.geteuid() == 0 else ("--user", "--map-root-user")
         unshare = ("unshare", *user, "--mount", "--pid", "--fork", "--kill-child")
         devices = tuple(
             Bind(Path(one.source), one.target, read_only="w" not in one.permissions) for one in program.devices
         )
-        return Isolated(program, unshare, (*program.binds, *devices))
+        return IsolatedProgram(program, unshare, (*program.binds, *devices))
 
 
 class ProcessRuntime:
@@ -52,14 +52,14 @@ class ProcessRuntime:
 
     name = "process"
 
-    def start(self, program: Program) -> "Launched":
+    def start(self, program: Program) -> "LocalProgram":
         """Start a program as a child; what needs mounts is refused."""
         if program.machine or program.binds or program.devices:
             raise CannotStartError("the process runtime mounts nothing: give the program its paths, or take namespace")
-        return Launched(program, (), ())
+        return LocalProgram(program, (), ())
 
 
-class Launched:
+class LocalProgram:
     """A program below `local_init.py`; see `Running`."""
 
     def __init__(self, program: Program, prefix: tuple[str, ...], binds: tuple[Bind, ...]) -> None:
@@ -95,7 +95,7 @@ class Launched:
         assert self._process.stdout is not None
         self._orders: IO[bytes] = self._process.stdin
         self._reports = os.fdopen(report, "rb")
-        self._printed = Printed(self._process.stdout)
+        self._printed = OutputReader(self._process.stdout)
         answer = self._answer_to(json.dumps(order))
         if answer != STARTED:
             self.__exit__()
@@ -174,7 +174,7 @@ class Launched:
             self._orders.flush()
 
 
-class Isolated(Launched):
+class IsolatedProgram(LocalProgram):
     """A program in namespaces of its own, in which mounts can change while it runs."""
 
     def show(self, machine: Path | None) -> None:

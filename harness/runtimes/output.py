@@ -9,7 +9,7 @@ _KEPT = 128 * 1024  # bytes at the beginning, and again at the end
 _END_SECONDS = 30
 
 
-class Printed:
+class OutputReader:
     """Reads a stream to its end; of a flood it keeps the beginning and the end."""
 
     def __init__(self, stream: IO[bytes]) -> None:

@@ -38,6 +38,6 @@ class Trees:
         return tree
 
 
-def mounted_tree(tree: Path) -> Path | None:
+def tree_to_mount(tree: Path) -> Path | None:
     """What a runtime mounts of a tree; None: nothing, as the host's own machine is there already."""
     return None if tree == HOST else tree

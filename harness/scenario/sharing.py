@@ -12,7 +12,7 @@ from numaproof.harness.scenario.instances import Instance
 _SHARES = 4  # of each worker, about: the last ones to end then wait for each other a quarter of the time at most
 
 
-def shares(listed: Sequence[Instance], workers: int) -> dict[str, str]:
+def share_out(listed: Sequence[Instance], workers: int) -> dict[str, str]:
     """Instance id -> the share that it belongs to: a machine's instances, in even parts where they are many."""
     usual = math.ceil(len(listed) / (_SHARES * workers))
     by_machine: defaultdict[str, list[str]] = defaultdict(list)

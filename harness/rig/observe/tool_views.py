@@ -57,8 +57,8 @@ def lstopo_view(text: str) -> View:
         if matrix.get("name") == "NUMALatency":
             ids = [int(word) for part in matrix.iter("indexes") for word in (part.text or "").split()]
             values = [int(word) for part in matrix.iter("u64values") for word in (part.text or "").split()]
-            for place, node in enumerate(ids):
-                view.distances[node] = tuple(values[place * len(ids) : (place + 1) * len(ids)])
+            for row, node in enumerate(ids):
+                view.distances[node] = tuple(values[row * len(ids) : (row + 1) * len(ids)])
     return view
 
 

@@ -27,9 +27,9 @@ def look(running: Running, root: str, machine: Machine, seen_by_node: View) -> l
     if root == "/":
         commands["numactl"] = "numactl -H"  # it knows no other root
     # testinfra is a pytest plugin: imported before pytest has looked at it, it makes pytest warn.
-    from numaproof.harness.runtimes.inside import inside  # noqa: PLC0415
+    from numaproof.harness.runtimes.testinfra_host import testinfra_host  # noqa: PLC0415
 
-    there = inside(running)
+    there = testinfra_host(running)
     found = list(view_differences("the node", seen_by_node, expected))
     for tool, command in commands.items():
         done = there.run(f"LC_ALL=C {command} 2>/dev/null")

@@ -38,7 +38,7 @@ def workload_differences(runtime: Runtime, tree: Path | None, workloads: Sequenc
 
 def _differences(runtime: Runtime, tree: Path | None, workload: Workload) -> Iterator[str]:
     # testinfra is a pytest plugin: imported before pytest has looked at it, it makes pytest warn.
-    from numaproof.harness.runtimes.inside import inside  # noqa: PLC0415
+    from numaproof.harness.runtimes.testinfra_host import testinfra_host  # noqa: PLC0415
 
     decided = workload.response
     program = Program(
@@ -60,7 +60,7 @@ def _differences(runtime: Runtime, tree: Path | None, workload: Workload) -> Ite
         if up is None:
             yield f"ended at once: {running.output().strip()}"
             return
-        there = inside(running)
+        there = testinfra_host(running)
         process = f"/proc/{up[1]}"
         given = there.file(f"{process}/environ").content_string.split("\0")
         for name, value in sorted(decided.envs.items()):  # a message's own order is another one in every process

@@ -54,5 +54,5 @@ def _json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read ({error}); mend it, or set DOCKER_HOST") from error
     if not isinstance(found, dict):
-        raise UserError(f"{path}: is no JSON object; mend it, or set DOCKER_HOST")
+        raise UserError(f"{path}: is not a JSON object; mend it, or set DOCKER_HOST")
     return found

@@ -26,7 +26,7 @@ from numaproof.harness.waiting import WaitTimeoutError, wait_until
 _START_SECONDS = 120
 _STOP_SECONDS = 60
 # Where an engine writes whatever it is told, and reads the settings of the host's own one: it gets others to see there.
-_FIXED_PLACES = ("/etc/docker", "/run/docker", "/run/containerd")
+_FIXED_DIRECTORIES = ("/etc/docker", "/run/docker", "/run/containerd")
 
 
 @contextmanager
@@ -35,8 +35,8 @@ def private_engine() -> Iterator[str]:
     remove_stale()
     remove_abandoned_cgroups()
     try:
-        with run_directory("engine", on_disk=True) as place:
-            address = f"unix://{place}/s"
+        with run_directory("engine", on_disk=True) as directory:
+            address = f"unix://{directory}/s"
             command = (
                 "dockerd",
                 "--bridge=none",
@@ -46,21 +46,23 @@ def private_engine() -> Iterator[str]:
                 "--ip-masq=false",
                 # The kernel's one thing that outlives namespaces: named after our directory, and found by it.
                 "--exec-opt=native.cgroupdriver=cgroupfs",
-                f"--cgroup-parent=/{place.name}",
+                f"--cgroup-parent=/{directory.name}",
                 f"--host={address}",
-                f"--data-root={place}/data",
-                f"--exec-root={place}/exec",
-                f"--pidfile={place}/pid",
+                f"--data-root={directory}/data",
+                f"--exec-root={directory}/exec",
+                f"--pidfile={directory}/pid",
             )
-            with _started(Program(command, binds=_own_places(place), environment={"TMPDIR": str(place)}), address):
+            with _started(
+                Program(command, binds=_own_directories(directory), environment={"TMPDIR": str(directory)}), address
+            ):
                 yield address
     finally:
         remove_abandoned_cgroups()
 
 
-def _own_places(place: Path) -> tuple[Bind, ...]:
-    """Directories of its own for an engine, in the place of those that it knows by name."""
-    binds = tuple(Bind(place / target.replace("/", "-"), target) for target in _FIXED_PLACES)
+def _own_directories(directory: Path) -> tuple[Bind, ...]:
+    """Directories of its own for an engine, in place of those that it knows by name."""
+    binds = tuple(Bind(directory / target.replace("/", "-"), target) for target in _FIXED_DIRECTORIES)
     for bind in binds:
         bind.source.mkdir()
     return binds

@@ -16,22 +16,22 @@ INCLUDES = "python3,util-linux,numactl,hwloc-nox"
 _APT = Path("/etc/apt")
 
 
-def made_base(place: Path) -> Path:
-    """A tar of the base's root file system, made below `place`."""
-    archive = place / "base.tar"
+def make_base(directory: Path) -> Path:
+    """A tar of the base's root file system, made below `directory`."""
+    archive = directory / "base.tar"
     if os.geteuid() != 0:
         raise UserError("the image's base can be made by root only: run `numaproof image` as root, or `docker build .`")
     if shutil.which("mmdebstrap"):
         command = _by_mmdebstrap(archive)
     elif shutil.which("debootstrap"):
-        command = _by_debootstrap(archive, place / "root")
+        command = _by_debootstrap(archive, directory / "root")
     else:
         raise UserError(
             "the image's base is made by mmdebstrap or debootstrap, and neither is here: "
             "apt-get install mmdebstrap, or `docker build .`"
         )
     # In a namespace, so that the mounts of a tool that is killed go with it.
-    run_tool(NamespaceRuntime(), command, place, "the image's base cannot be made")
+    run_tool(NamespaceRuntime(), command, directory, "the image's base cannot be made")
     return archive
 
 

@@ -9,9 +9,9 @@ from numaproof.harness.waiting import WaitTimeoutError
 _SECONDS = 3600  # a mirror far away is slow, not wrong
 
 
-def run_tool(runtime: Runtime, command: tuple[str, ...], place: Path, what: str) -> None:
-    """Run a command to its end, with its scratch files below `place`; UserError, which says `what`, when it fails."""
-    scratch = place / "scratch"
+def run_tool(runtime: Runtime, command: tuple[str, ...], directory: Path, what: str) -> None:
+    """Run a command to its end, with scratch files below `directory`; UserError, which says `what`, when it fails."""
+    scratch = directory / "scratch"
     scratch.mkdir(exist_ok=True)
     scratch.chmod(0o755)  # a tool may go on as a user of its own, as apt does
     try:

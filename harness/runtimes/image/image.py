@@ -18,7 +18,7 @@ from pathlib import Path
 import numaproof
 from numaproof.harness.errors import UserError
 from numaproof.harness.runtimes.docker import build_image, connect, has_image, import_image
-from numaproof.harness.runtimes.image.base import INCLUDES, PYTHON, SUITE, made_base
+from numaproof.harness.runtimes.image.base import INCLUDES, PYTHON, SUITE, make_base
 from numaproof.harness.runtimes.image.host_tool import run_tool
 from numaproof.harness.runtimes.local import ProcessRuntime
 from numaproof.harness.runtimes.scratch import parents, run_directory
@@ -39,13 +39,13 @@ def ensure_image() -> str:
         with _one_at_a_time():
             if not has_image(client, tag):
                 if not has_image(client, _BASE):
-                    with run_directory("base", on_disk=True) as place:
-                        import_image(client, made_base(place), _BASE)
-                with run_directory("image", on_disk=True) as place:
-                    build_image(client, _context(sources, _collected_packages(place)), tag, {"BASE": _BASE})
+                    with run_directory("base", on_disk=True) as directory:
+                        import_image(client, make_base(directory), _BASE)
+                with run_directory("image", on_disk=True) as directory:
+                    build_image(client, _context(sources, _collect_packages(directory)), tag, {"BASE": _BASE})
     except OSError as error:
         raise UserError(
-            f"the image cannot be made: {error}; TMPDIR names another place for what it is made of"
+            f"the image cannot be made: {error}; TMPDIR names another directory for what it is made of"
         ) from error
     finally:
         client.close()
@@ -82,15 +82,15 @@ def _content_hash(sources: dict[str, bytes]) -> str:
     return summed.hexdigest()[:16]
 
 
-def _collected_packages(place: Path) -> Path:
+def _collect_packages(directory: Path) -> Path:
     """Our dependencies, unpacked for the base's Python, whatever Python the host has."""
-    packages = place / "packages"
+    packages = directory / "packages"
     machine = os.uname().machine
     platforms = [f"--platform=manylinux{version}_{machine}" for version in ("2014", "_2_17", "_2_28", "_2_34", "_2_36")]
     command = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
     wanted = ("--only-binary=:all:", f"--python-version={PYTHON}", "--implementation=cp", *platforms, *_requirements())
     told = "the image's Python packages cannot be collected"
-    run_tool(ProcessRuntime(), (*command, "--target", str(packages), *wanted), place, told)
+    run_tool(ProcessRuntime(), (*command, "--target", str(packages), *wanted), directory, told)
     return packages
 
 

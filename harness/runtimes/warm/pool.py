@@ -9,7 +9,7 @@ from typing import Self
 from numaproof import fake_sysfs
 from numaproof.harness.runtimes.program import Bind, Program, Runtime, ShowsMachines
 from numaproof.harness.runtimes.scratch import run_directory
-from numaproof.harness.runtimes.trees import HOST, Trees, machine_of, mounted_tree
+from numaproof.harness.runtimes.trees import HOST, Trees, machine_of, tree_to_mount
 from numaproof.harness.runtimes.warm.process import WarmProcess
 
 _MOST = 12  # kept at once, where each sees one machine only; each is a process of some 60 MiB
@@ -104,7 +104,7 @@ class WarmPool:
                 return False
             del self._processes[seen]
             try:
-                process.running.show(mounted_tree(tree))
+                process.running.show(tree_to_mount(tree))
             except BaseException:  # a Ctrl-C too: who knows what it sees now
                 process.close()
                 raise
@@ -119,7 +119,7 @@ class WarmPool:
         # The run's directory has the same path inside and outside, so that every path means the same on both sides.
         program = Program(
             (*self._command, str(path)),
-            machine=mounted_tree(tree) if self._isolated else None,
+            machine=tree_to_mount(tree) if self._isolated else None,
             binds=(Bind(self._directory, str(self._directory)),) if self._isolated else (),
             environment=self._environment,
         )

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from numaproof.harness.rig.rig import ReferenceRig
+from numaproof.harness.rig.reference_node import ReferenceNode
+from numaproof.harness.rig.rig import LiveRig
 from numaproof.harness.runtimes.launcher import PlainLauncher
 from numaproof.harness.runtimes.local import ProcessRuntime
 from numaproof.harness.runtimes.trees import Trees, machine_of
@@ -29,7 +30,10 @@ def test_pods_plugins_and_restarts() -> None:
         runtime, tree = ProcessRuntime(), Trees(place / "trees").of(MACHINE)
         environment = {"PYTHONPATH": REPOSITORY}
         launcher = PlainLauncher(runtime, tree, isolated=False, numaproof=NUMAPROOF, environment=environment)
-        with ReferenceRig(launcher, runtime, tree, machine_of(MACHINE), place / "r", CONFIG, [plugin]) as rig:
+        root = place / "r"
+        root.mkdir()
+        node = ReferenceNode(launcher, root, CONFIG, "current")
+        with LiveRig(node, [plugin], root, launcher, runtime, tree, machine_of(MACHINE)) as rig:
             given = Given(frozenset({4, 5}), (), {GPU: {"g1": (1,)}})
             assert rig.node.admit(pod("first")).containers == {"app": given}
             assert rig.plugins.calls()[GPU]["Allocate"] == 1
@@ -40,4 +44,4 @@ def test_pods_plugins_and_restarts() -> None:
             assert rig.node.allocatable().devices == {GPU: {"g1": (1,)}}
             rig.node.remove("first")
             assert rig.node.admit(pod("second")).admitted
-        assert not (place / "r").exists()
+        assert not root.exists()

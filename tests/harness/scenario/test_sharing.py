@@ -8,7 +8,7 @@ from pathlib import Path
 
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.model import Needs, Scenario
-from numaproof.harness.scenario.sharing import shares
+from numaproof.harness.scenario.sharing import share_out
 
 
 def listed(**counts: int) -> list[Instance]:
@@ -23,7 +23,7 @@ def listed(**counts: int) -> list[Instance]:
 
 def test_a_share_is_of_one_machine_and_about_a_quarter_of_a_worker_s_part() -> None:
     given = listed(a=46, b=13, c=14, d=7)  # 80 among 2 workers: 40 each, shares of about 10
-    found = shares(given, 2)
+    found = share_out(given, 2)
     assert set(found) == {one.id for one in given}
     machines = defaultdict(set)
     for one in given:
@@ -34,7 +34,7 @@ def test_a_share_is_of_one_machine_and_about_a_quarter_of_a_worker_s_part() -> N
 
 
 def test_few_instances_make_shares_of_one() -> None:
-    assert len(set(shares(listed(a=3), 2).values())) == 3
+    assert len(set(share_out(listed(a=3), 2).values())) == 3
 
 
 RUN = """
@@ -59,7 +59,7 @@ steps:
 """
 
 
-def test_the_workers_really_get_whole_shares(tmp_path: Path) -> None:
+def test_the_workers_really_get_whole_share_out(tmp_path: Path) -> None:
     file = tmp_path / "theme" / "own.yaml"
     file.parent.mkdir()
     file.write_text(STORY)

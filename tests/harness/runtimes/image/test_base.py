@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from numaproof.harness.errors import UserError
-from numaproof.harness.runtimes.image.base import made_base, mirrors
+from numaproof.harness.runtimes.image.base import make_base, mirrors
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a base")
 
@@ -38,7 +38,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @root_only
 def test_without_a_tool_it_is_told_which_to_install(tools: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"mmdebstrap or debootstrap, and neither is here: apt-get install mmdebstrap"):
-        made_base(tmp_path)
+        make_base(tmp_path)
 
 
 def test_without_root_it_is_told(tmp_path: Path) -> None:
@@ -46,12 +46,12 @@ def test_without_root_it_is_told(tmp_path: Path) -> None:
         "import os, sys\n"
         "from pathlib import Path\n"
         "from numaproof.harness.errors import UserError\n"
-        "from numaproof.harness.runtimes.image.base import made_base\n"
+        "from numaproof.harness.runtimes.image.base import make_base\n"
         "if os.geteuid() == 0:\n"
         "    os.setgid(65534)\n"
         "    os.setuid(65534)\n"
         "try:\n"
-        "    made_base(Path(sys.argv[1]))\n"
+        "    make_base(Path(sys.argv[1]))\n"
         "except UserError as error:\n"
         "    print(error)\n"
     )
@@ -63,7 +63,7 @@ def test_without_root_it_is_told(tmp_path: Path) -> None:
 def test_mmdebstrap_goes_first_and_its_scratch_files_are_below_the_place(tools: Path, tmp_path: Path) -> None:
     tool(tools, "mmdebstrap", 'echo "$TMPDIR" > "$4"')
     tool(tools, "debootstrap", "exit 1")
-    archive = made_base(tmp_path)
+    archive = make_base(tmp_path)
     assert Path(archive.read_text().strip()).is_relative_to(tmp_path)
 
 
@@ -72,7 +72,7 @@ def test_debootstrap_does_it_where_mmdebstrap_is_missing(tools: Path, tmp_path: 
     tool(tools, "debootstrap", 'mkdir -p "$4/etc" "$4/var/lib/apt/lists"; echo "$@" > "$4/etc/asked"')
     seen = tmp_path / "seen"
     seen.mkdir()
-    subprocess.run(["tar", "-xf", made_base(tmp_path), "-C", seen], check=True)
+    subprocess.run(["tar", "-xf", make_base(tmp_path), "-C", seen], check=True)
     variant, include, suite, root, mirror = (seen / "etc/asked").read_text().split()
     assert (variant, suite, root) == ("--variant=minbase", "bookworm", str(tmp_path / "root"))
     assert {"python3", "util-linux", "numactl", "hwloc-nox"} <= set(include.removeprefix("--include=").split(","))
@@ -87,7 +87,7 @@ def test_where_apt_names_no_mirror_debootstrap_takes_its_own(
     tool(tools, "debootstrap", 'mkdir -p "$4/etc" "$4/var/lib/apt/lists"; echo $# > "$4/etc/asked"')
     seen = tmp_path / "seen"
     seen.mkdir()
-    subprocess.run(["tar", "-xf", made_base(tmp_path), "-C", seen], check=True)
+    subprocess.run(["tar", "-xf", make_base(tmp_path), "-C", seen], check=True)
     assert (seen / "etc/asked").read_text() == "4\n"  # variant, packages, suite, root
 
 
@@ -95,14 +95,14 @@ def test_where_apt_names_no_mirror_debootstrap_takes_its_own(
 def test_a_full_disk_is_what_is_told(tools: Path, tmp_path: Path) -> None:
     tool(tools, "mmdebstrap", "echo I: unpacking; cp /dev/zero /dev/full; echo E: setup failed; exit 1")
     with pytest.raises(UserError, match=r"^the image's base cannot be made: cp: .*No space left on device$"):
-        made_base(tmp_path)
+        make_base(tmp_path)
 
 
 @root_only
 def test_else_the_first_error_is_told(tools: Path, tmp_path: Path) -> None:
     tool(tools, "mmdebstrap", "echo I: unpacking; echo E: no such package; echo E: setup failed; exit 1")
     with pytest.raises(UserError, match=r"^the image's base cannot be made: E: no such package$"):
-        made_base(tmp_path)
+        make_base(tmp_path)
 
 
 def test_the_mirror_of_a_paragraph() -> None:

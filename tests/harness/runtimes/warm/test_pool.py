@@ -12,7 +12,7 @@ from numaproof import fake_sysfs
 from numaproof.fake_sysfs.alter import without_cpus
 from numaproof.fake_sysfs.change import change
 from numaproof.harness.runtimes import CannotStartError, Program, Running, Runtime
-from numaproof.harness.runtimes.local import Launched, NamespaceRuntime, ProcessRuntime
+from numaproof.harness.runtimes.local import LocalProgram, NamespaceRuntime, ProcessRuntime
 from numaproof.harness.runtimes.trees import Trees, machine_of
 from numaproof.harness.runtimes.warm.pool import WarmPool
 from numaproof.harness.runtimes.warm.process import WarmProcess
@@ -121,10 +121,10 @@ def test_one_that_dies_with_a_tree_of_its_own_is_replaced() -> None:
 
 
 def test_a_process_that_sees_who_knows_what_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_running: Launched, _machine: Path | None) -> None:
+    def fail(_running: LocalProgram, _machine: Path | None) -> None:
         raise CannotStartError("cannot mount /sys: no")
 
-    monkeypatch.setattr(Launched, "show", fail, raising=False)
+    monkeypatch.setattr(LocalProgram, "show", fail, raising=False)
     runtime = Blind()
     with pool_in(runtime, isolated=True) as (pool, _):
         with pool.acquire(ONE, own_tree=False):

@@ -24,6 +24,6 @@ class _Backend(BaseBackend):  # type: ignore[misc]  # testinfra carries no types
         return self.result(done.code, line, done.output, "")
 
 
-def inside(running: Running) -> testinfra.host.Host:
+def testinfra_host(running: Running) -> testinfra.host.Host:
     """A testinfra host where a program runs."""
     return testinfra.host.Host(_Backend(running))
