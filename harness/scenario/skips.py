@@ -8,7 +8,7 @@ from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.model import Needs
 from numaproof.harness.scenario.sizes import Sizes
 from numaproof.harness.topology.bitmask import MAX_NODE
-from numaproof.harness.vocabulary import is_gpu
+from numaproof.harness.vocabulary import SMALLEST_NODE_LIMIT, is_gpu
 
 
 def reason_not_to_run(
@@ -28,6 +28,7 @@ def reason_not_to_run(
         or _of_own_machines(instance)
         or lacking(instance.scenario.needs, machine, sizes)
         or _beyond_masks(instance, machine)
+        or _unequal_cores(instance, machine, sizes)
         or _too_few_nodes(instance, machine, sizes)
     )
 
@@ -59,9 +60,29 @@ def _beyond_masks(instance: Instance, machine: Machine) -> str | None:
     kubelet = {**instance.scenario.kubelet, **instance.values}
     policies = {kubelet.get(key, "none") for key in ("policy", "topologyManagerPolicy", "memoryManagerPolicy")}
     beyond = [node for node in machine.node_ids if node > MAX_NODE]
-    if policies == {"none"} or not beyond or not _is_elsewhere(instance):
+    if policies == {"none"} or not _is_elsewhere(instance):
+        return None
+    if instance.semantics == "kep" and len(machine.node_ids) > SMALLEST_NODE_LIMIT:
+        most = SMALLEST_NODE_LIMIT
+        return (
+            f"the proposal knows no option for more than {most} NUMA nodes, {machine.name} has {len(machine.node_ids)}"
+        )
+    if not beyond:
         return None
     return f"needs masks of NUMA nodes, which end at {MAX_NODE}; {machine.name} has a node {beyond[0]}"
+
+
+def _unequal_cores(instance: Instance, machine: Machine, sizes: Sizes) -> str | None:
+    names_cores = any(
+        "core" in str(words.get("cpus", ""))
+        for step in instance.scenario.steps
+        for expected in instance.expects(step)
+        for words in expected.containers.values()
+        if not isinstance(words.get("cpus"), Mapping)
+    )
+    if not names_cores or len({len(core) for core in sizes.cores}) == 1 or not _is_elsewhere(instance):
+        return None
+    return f"names cores, of which those of {machine.name} do not have equally many threads"
 
 
 def _too_few_nodes(instance: Instance, machine: Machine, sizes: Sizes) -> str | None:

@@ -108,3 +108,26 @@ def test_node_ids_that_no_mask_holds(values: dict[str, str], kubelet: dict[str, 
     instance = Instance(replace(scenario(), kubelet=kubelet), "power9-ac922", values)
     told = reason_not_to_run(instance, power, sizes_of(power, memory_static=False))
     assert told == ("needs masks of NUMA nodes, which end at 63; power9-ac922 has a node 250" if skipped else None)
+
+
+def test_cores_that_are_not_alike_are_not_named() -> None:
+    hybrid = fake_sysfs.preset("laptop")
+    sizes = sizes_of(hybrid, memory_static=False)
+
+    def told(cpus: object) -> str | None:
+        step = Step(Remove("a"), (Expected(containers={"c": {"cpus": cpus}}),), "steps[0]")
+        return reason_not_to_run(Instance(scenario(step), "laptop", {}), hybrid, sizes)
+
+    assert told("core1") == "names cores, of which those of laptop do not have equally many threads"
+    assert told({0: "core.cpus"}) is None
+    assert reason(scenario(Step(Remove("a"), (Expected(containers={"c": {"cpus": "core1"}}),), "steps[0]"))) is None
+
+
+def test_the_proposal_s_semantics_know_eight_nodes() -> None:
+    many = fake_sysfs.preset("gb200")
+    sizes = sizes_of(many, memory_static=False)
+    kep = Instance(scenario(), "gb200", {"policy": "restricted", "semantics": "kep"})
+    said = "the proposal knows no option for more than 8 NUMA nodes, gb200 has 34"
+    assert reason_not_to_run(kep, many, sizes) == said
+    assert reason_not_to_run(replace(kep, values={"policy": "none", "semantics": "kep"}), many, sizes) is None
+    assert reason_not_to_run(replace(kep, values={"policy": "restricted"}), many, sizes) is None
