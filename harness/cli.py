@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 import numaproof
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 
 # Subcommand -> what it does. Its module, of the same name, is imported on use: `numaproof --help` needs no gRPC.
 COMMANDS = {
@@ -32,9 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _run(list(sys.argv[1:] if argv is None else argv))
         print(end="", flush=True)  # a reader that is gone is noticed here, not while the interpreter ends
         return code  # noqa: TRY300 (flushing belongs to what may fail)
-    except SystemExit:  # argparse's, after --help or a wrong option
-        raise
-    except _bad_input() as error:
+    except UserError as error:
         print(f"numaproof: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
@@ -44,13 +42,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
-
-
-def _bad_input() -> tuple[type[Exception], ...]:
-    """The errors that one line tells; asked for when something was raised: `--help` imports no machines."""
-    from numaproof.fake_sysfs.errors import MachineError  # noqa: PLC0415
-
-    return (UserError, MachineError)
 
 
 def _run(arguments: list[str]) -> int:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from numaproof.fake_sysfs import Machine, MachineError
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
+from numaproof.fake_sysfs import Machine
 from numaproof.harness.rig.rig import LiveRig
 from numaproof.harness.rig.session import Session
 from numaproof.harness.runtimes import CannotStartError
@@ -25,7 +25,7 @@ from numaproof.pytest_plugin import ENDING, LISTED, RUN
 
 _SESSION = pytest.StashKey[Session]()
 # What is wrong with a scenario, with where it runs, or with what it runs: told in words, not with a traceback of ours.
-_USERS_FAULTS = (UserError, MachineError, RigFailedError, CannotStartError, WaitTimeoutError)
+_USERS_FAULTS = (UserError, RigFailedError, CannotStartError, WaitTimeoutError)
 
 
 def instances_of(config: pytest.Config, path: Path) -> Sequence[Instance]:

@@ -93,7 +93,7 @@ class ScenarioFile(pytest.File):
 
     def collect(self) -> Iterable["ScenarioItem"]:
         """Parse it and expand its matrix."""
-        from numaproof.harness.errors import UserError  # noqa: PLC0415
+        from numaproof.errors import UserError  # noqa: PLC0415
         from numaproof.harness.pytest_session import instances_of  # noqa: PLC0415
 
         try:

@@ -11,7 +11,7 @@ FOLDERS = ("fake_sysfs", "harness", "plugins_mock", "suites")
 
 # The parts of harness/, from the ground up: a part imports parts of lower ranks, and itself.
 RANKS = (
-    ("vocabulary", "resource_names", "socket_files", "errors", "waiting", "api"),
+    ("vocabulary", "resource_names", "socket_files", "waiting", "api"),
     ("pods",),
     ("topology",),
     ("providers",),
@@ -21,7 +21,8 @@ RANKS = (
     ("rig",),
     ("conformance",),
     ("report",),
-    ("pytest_session", "commands"),
+    ("pytest_session", "pytest_run"),
+    ("commands",),
     ("cli",),
     ("warm_commands",),
 )

@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from numaproof import fake_sysfs
+from numaproof.errors import UserError
 from numaproof.harness.conformance.check_file import OPTIONS_FILE, add_file_options
 from numaproof.harness.conformance.checks.check import Check, RequirementLevel
 from numaproof.harness.conformance.finding import CheckVerdict
@@ -28,7 +29,6 @@ from numaproof.harness.conformance.selection import parse_features, read_known_f
 from numaproof.harness.conformance.stage import Flips, Pace
 from numaproof.harness.conformance.subject import CommandSubject
 from numaproof.harness.conformance.surroundings import parse_bind, parse_device_node, parse_environment, runtime_for
-from numaproof.harness.errors import UserError
 from numaproof.harness.report.conformance_html import html
 from numaproof.harness.report.conformance_junit import junit
 from numaproof.harness.report.conformance_terminal import show

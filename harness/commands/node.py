@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from numaproof import fake_sysfs
+from numaproof.errors import UserError
 from numaproof.harness.decision.config import Setting, config_of
-from numaproof.harness.errors import UserError
 from numaproof.harness.node.config_file import read_settings
 from numaproof.harness.node.node import Node
 from numaproof.harness.vocabulary import SEMANTICS

@@ -2,7 +2,7 @@
 
 import argparse
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.plugins_mock import PluginError, program
 
 

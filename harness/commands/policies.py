@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.topology.bitmask import format_mask, ids_of
 from numaproof.harness.topology.comparison import COMPARED, Row, compare
 from numaproof.harness.topology.hints import TopologyHint

@@ -5,8 +5,8 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine, MachineError
-from numaproof.harness.errors import UserError
 from numaproof.harness.runtimes.trees import machine_of
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.selection import Selection, select

@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import Where, YamlFault, read
-from numaproof.harness.errors import UserError
 from numaproof.harness.vocabulary import RUNTIMES
 
 OPTIONS_FILE = "numaproof.yaml"

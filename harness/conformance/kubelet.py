@@ -11,6 +11,7 @@ from typing import NoReturn, Self
 import grpc
 from google.protobuf.message import Message
 
+from numaproof.errors import UserError
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
 from numaproof.harness.api import pluginregistration_v1_pb2 as watched
@@ -18,7 +19,6 @@ from numaproof.harness.api import pluginregistration_v1_pb2_grpc as watched_grpc
 from numaproof.harness.conformance.connection import Connection, channel_to, recorded_call
 from numaproof.harness.conformance.exchange import Happened, Recorder, Registered
 from numaproof.harness.conformance.happenings import Happening, Method, Probe, Session
-from numaproof.harness.errors import UserError
 from numaproof.harness.socket_files import sockets_in, wipe_sockets
 
 DIAL_SECONDS = 10  # the kubelet's

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from numaproof.errors import UserError
 from numaproof.harness.conformance.catalogue import BY_ID, CATALOGUE
 from numaproof.harness.conformance.checks.check import Check, Feature, RequirementLevel
-from numaproof.harness.errors import UserError
 
 _ORDER = list(RequirementLevel)  # the weightiest first
 

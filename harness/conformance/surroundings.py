@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 from pathlib import Path
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.runtimes.program import Bind, DeviceNode, Runtime
 from numaproof.harness.runtimes.scratch import run_directory
 from numaproof.harness.runtimes.select import select_local_runtime

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.fake_sysfs.strict_yaml import Document, Where
 from numaproof.harness.decision.kubelet_keys import USED, WITHOUT_EFFECT
-from numaproof.harness.errors import UserError
 from numaproof.harness.pods.quantity import parse_quantity, value
 from numaproof.harness.providers.cpu.options import parse_options
 from numaproof.harness.providers.memory.manager import PolicyName as MemoryPolicy

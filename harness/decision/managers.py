@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from numaproof.errors import UserError
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.fit import Room, find_shortage, requests_of
 from numaproof.harness.decision.trace import Trace
-from numaproof.harness.errors import UserError
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.providers.cpu import CpuManager, CpuTopology
 from numaproof.harness.providers.devices import DeviceManager

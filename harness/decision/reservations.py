@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.decision.config import NodeConfig
 from numaproof.harness.decision.managers import NodeDescription
-from numaproof.harness.errors import UserError
 from numaproof.harness.pods.quantity import parse_quantity, value
 from numaproof.harness.providers.cpu.options import parse_options
 from numaproof.harness.providers.cpu.picking import reserve as pick_reserved

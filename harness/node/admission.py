@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from numaproof.errors import UserError
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.decision.assignment import Assignment
@@ -16,7 +17,6 @@ from numaproof.harness.decision.fit import Room, whole_amounts
 from numaproof.harness.decision.managers import Managers
 from numaproof.harness.decision.reservations import Reservations
 from numaproof.harness.decision.trace import Trace
-from numaproof.harness.errors import UserError
 from numaproof.harness.node import saving
 from numaproof.harness.node.deciding import Decider
 from numaproof.harness.node.encode.control import pod_message, verdict_message

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import YamlFault, read
 from numaproof.harness.decision.config import Setting, settings_in
-from numaproof.harness.errors import UserError
 
 
 def read_settings(path: Path) -> dict[str, Setting]:

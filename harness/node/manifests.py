@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import YamlFault, load
-from numaproof.harness.errors import UserError
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.pods.pod import Pod
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import grpc
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import numaproof_v1_pb2_grpc, podresources_v1_pb2_grpc
@@ -20,7 +21,6 @@ from numaproof.harness.decision.config import NodeConfig
 from numaproof.harness.decision.discovery import describe
 from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDescription
 from numaproof.harness.decision.reservations import reserve
-from numaproof.harness.errors import UserError
 from numaproof.harness.node.admission import Admissions
 from numaproof.harness.node.encode.control import device_message
 from numaproof.harness.node.encode.pods_json import pod_list

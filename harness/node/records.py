@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from numaproof.errors import UserError
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.fit import Amounts, requests_of
-from numaproof.harness.errors import UserError
 from numaproof.harness.node.plugins import merge_responses
 from numaproof.harness.pods.pod import Pod
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.pods.pod import Container, Pod, PodResources
 from numaproof.harness.pods.pod_defaults import is_hugepages, with_defaults
 from numaproof.harness.pods.quantity import parse_quantity

@@ -4,7 +4,7 @@ import math
 import re
 from fractions import Fraction
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 
 _SHAPE = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d{1,3}|)", re.ASCII)
 _LONGEST = 64

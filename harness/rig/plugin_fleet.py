@@ -10,7 +10,7 @@ from typing import Literal, Protocol, Self
 
 import yaml
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.runtimes import Running
 from numaproof.harness.runtimes.launcher import Launcher
 from numaproof.harness.scenario.outcome import Calls

@@ -15,7 +15,7 @@ import docker.errors
 import requests.exceptions
 from docker.types import Mount
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.runtimes.engine.contexts import engine_address
 from numaproof.harness.runtimes.mounts import machine_binds
 from numaproof.harness.runtimes.program import Bind, CannotStartError, Finished, Program

@@ -1,6 +1,6 @@
 """Which runtime a name stands for: the one place where `auto` is decided."""
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.runtimes.local import NamespaceRuntime, ProcessRuntime, namespaces_work
 from numaproof.harness.runtimes.program import Runtime
 

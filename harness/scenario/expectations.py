@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.fake_sysfs.strict_yaml import Where
-from numaproof.harness.errors import UserError
 from numaproof.harness.scenario.fields import Fields
 from numaproof.harness.scenario.model import Expected
 from numaproof.harness.scenario.samples import sample_name

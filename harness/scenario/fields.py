@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import Where
-from numaproof.harness.errors import UserError
 from numaproof.harness.scenario.size_words import check_size
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import Where, YamlFault, read
 from numaproof.harness.decision.config import Setting, config_of, settings_in, settings_of
-from numaproof.harness.errors import UserError
 from numaproof.harness.scenario.fields import Fields
 
 # What a matrix calls by a shorter name -> the key of a KubeletConfiguration.

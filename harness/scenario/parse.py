@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs import preset_names
 from numaproof.fake_sysfs.strict_yaml import Where, YamlFault, read
-from numaproof.harness.errors import UserError
 from numaproof.harness.scenario.expectations import parse_expected
 from numaproof.harness.scenario.fields import Fields
 from numaproof.harness.scenario.kubelet import KubeletSection

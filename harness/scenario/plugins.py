@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine, PciDevice, preset
-from numaproof.harness.errors import UserError
 from numaproof.harness.scenario.model import PluginSpec
 from numaproof.harness.scenario.rig import FakeDevice, FakePlugin
 from numaproof.harness.scenario.sizes import Sizes, sizes_of

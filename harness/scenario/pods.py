@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import Where, YamlFault, read
-from numaproof.harness.errors import UserError
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.scenario.fields import Fields
 from numaproof.harness.scenario.size_words import SIZE_WORD, check_filled

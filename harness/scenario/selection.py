@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numaproof
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.scenario.instances import Instance, instances
 from numaproof.harness.scenario.parse import parse_scenario
 

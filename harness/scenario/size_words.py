@@ -4,9 +4,9 @@ import re
 from functools import cache
 from typing import Any
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs import parse_machine
 from numaproof.fake_sysfs.strict_yaml import Where
-from numaproof.harness.errors import UserError
 from numaproof.harness.pods.quantity import parse_quantity
 from numaproof.harness.scenario.sizes import Sizes, sizes_of
 

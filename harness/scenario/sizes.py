@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine
 from numaproof.fake_sysfs.lists import parse_cpulist
-from numaproof.harness.errors import UserError
 
 _PART = {"half": Fraction(1, 2), "third": Fraction(1, 3), "quarter": Fraction(1, 4), "twice": Fraction(2)}
 _TERM = re.compile(r"(?:(?P<part>half|third|quarter|twice|\d+)\s+)?(?P<name>[a-z]+\.[A-Za-z0-9_-]+)")

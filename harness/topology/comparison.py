@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.topology.bitmask import NodeMask, masks_over
 from numaproof.harness.topology.hints import TopologyHint
 from numaproof.harness.topology.merge import ResourceHints, filter_hints

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.topology.hints import Hints, TopologyHint
 from numaproof.harness.topology.numa import NumaInfo

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.topology.bitmask import NodeMask, ids_of, mask_of
 
 Distances = Mapping[int, Sequence[int] | Mapping[int, int]]  # from node id to node id; empty: not known

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.topology.bitmask import NodeMask
 from numaproof.harness.topology.go_bool import parse_bool
 from numaproof.harness.topology.hints import Hints, TopologyHint

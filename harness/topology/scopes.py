@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.topology.hints import Hints
 from numaproof.harness.topology.policies import Decision

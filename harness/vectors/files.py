@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 
 _OPENERS: dict[str, Any] = {".xz": lzma.open, ".gz": gzip.open}
 

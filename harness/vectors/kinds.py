@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 
 # Family -> (module, name of its replaying function).
 _MODULES = {

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.vectors.files import read_cases
 from numaproof.harness.vectors.kinds import Family
 

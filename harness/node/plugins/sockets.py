@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import grpc
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.vocabulary import LONGEST_SOCKET_PATH
 
 

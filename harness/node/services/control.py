@@ -6,11 +6,11 @@ from typing import NoReturn, TypeVar
 
 import grpc
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
 from numaproof.harness.decision.discovery import hugepage_resource
-from numaproof.harness.errors import UserError
 from numaproof.harness.node.admission import Admissions, UnknownPodError
 from numaproof.harness.node.encode.control import explain_message, pod_message, state_message, verdict_message
 from numaproof.harness.node.events import EventLog

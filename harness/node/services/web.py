@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.node.plugins.sockets import fits
 from numaproof.harness.vocabulary import LONGEST_SOCKET_PATH
 

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 
 
 def write(path: Path, text: str, *, durable: bool) -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from numaproof.errors import UserError
 from numaproof.harness.decision.assignment import Assignment
-from numaproof.harness.errors import UserError
 from numaproof.harness.node.state import files
 from numaproof.harness.node.state.devices import devices_of, ids_by_node
 from numaproof.harness.pods.manifest import pod_from

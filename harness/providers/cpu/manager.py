@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.providers.cpu.hints import cpu_hints
 from numaproof.harness.providers.cpu.options import check_options, parse_options

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.providers.cpu.topology import CpuTopology, Level
 from numaproof.harness.topology.go_bool import parse_bool
 

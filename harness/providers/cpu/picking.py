@@ -1,6 +1,6 @@
 """Picking CPUs by the strategy that the options choose."""
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.providers.cpu.distributed import pick_distributed
 from numaproof.harness.providers.cpu.options import CpuOptions
 from numaproof.harness.providers.cpu.packed import pick_packed

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.providers.cpu.sets import CpuSet, cpu_list
 from numaproof.harness.providers.cpu.topology import CpuTopology
 from numaproof.harness.vocabulary import ContainerKey

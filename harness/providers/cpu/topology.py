@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.providers.cpu.sets import CpuSet
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.pods.qos import is_pinned
 from numaproof.harness.providers.memory.hints import best_hint, breaks_a_group, listed, memory_family, satisfies

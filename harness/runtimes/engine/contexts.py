@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 
 _USUAL = "unix:///var/run/docker.sock"
 _DEFAULT = "default"  # the context that stands for the usual socket

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.runtimes.docker import engine_answers
 from numaproof.harness.runtimes.engine.cgroups import remove_abandoned_cgroups
 from numaproof.harness.runtimes.engine.contexts import engine_address

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.runtimes.image.host_tool import run_tool
 from numaproof.harness.runtimes.local import NamespaceRuntime
 

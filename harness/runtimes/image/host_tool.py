@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.runtimes.program import CannotStartError, Program, Runtime
 from numaproof.harness.waiting import WaitTimeoutError
 

@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 
 import numaproof
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.runtimes.docker import build_image, connect, has_image, import_image
 from numaproof.harness.runtimes.image.base import INCLUDES, PYTHON, SUITE, make_base
 from numaproof.harness.runtimes.image.host_tool import run_tool

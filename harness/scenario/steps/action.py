@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine
 from numaproof.fake_sysfs.strict_yaml import Where
-from numaproof.harness.errors import UserError
 from numaproof.harness.scenario.outcome import Outcome
 from numaproof.harness.scenario.pods import PodSpec
 from numaproof.harness.scenario.rig import Rig

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Self
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import Where
-from numaproof.harness.errors import UserError
 from numaproof.harness.scenario.fields import Fields
 from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
 

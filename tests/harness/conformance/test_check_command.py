@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from numaproof.errors import UserError
 from numaproof.harness.commands import check
 from numaproof.harness.conformance.catalogue import CATALOGUE
-from numaproof.harness.errors import UserError
 from numaproof.plugins_mock import Fault, MockDevice, MockPlugin
 from tests.places import short_directory
 from tests.plugins_mock.kubelet import dial

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import load
 from numaproof.harness.decision.config import NodeConfig, config_of, node_config, settings_in
-from numaproof.harness.errors import UserError
 
 
 def test_the_text_of_a_real_file_is_read_whole() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.topology.hints import HintFamily
 from numaproof.harness.vectors import node
 from tests.harness.decision.test_managers import machine, managers_of, pod

@@ -12,13 +12,13 @@ from typing import Any
 import grpc
 import pytest
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs import Cpu, Machine, NumaNode
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
 from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as plugin_grpc
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import podresources_v1_pb2 as resources_api
 from numaproof.harness.decision.config import node_config
-from numaproof.harness.errors import UserError
 from numaproof.harness.node.node import Node
 from numaproof.plugins_mock import Fault, MockPlugin
 from tests.harness.node.running import (

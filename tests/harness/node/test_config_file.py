@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from numaproof.errors import UserError
 from numaproof.harness.decision.config import config_of
-from numaproof.harness.errors import UserError
 from numaproof.harness.node.config_file import read_settings
 from tests.places import short_directory
 

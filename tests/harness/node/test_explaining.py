@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from numaproof.errors import UserError
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.decision.trace import Trace
-from numaproof.harness.errors import UserError
 from numaproof.harness.node.node import Node
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.topology import AllocationError, Decision, Hints, TopologyHint, mask_of, policies

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs import Cache, Cpu, Hugepages, Machine, NumaNode, parse_machine, preset
 from numaproof.harness.decision.config import node_config
 from numaproof.harness.decision.discovery import cpu_rows, describe, hugepage_resource
 from numaproof.harness.decision.managers import NodeDescription
 from numaproof.harness.decision.reservations import Reservations, reserve
-from numaproof.harness.errors import UserError
 from numaproof.harness.providers.memory import MemoryNode
 
 GI = 1 << 30

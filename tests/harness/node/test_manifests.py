@@ -2,7 +2,7 @@
 
 import pytest
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.node.manifests import read_manifest
 
 GOOD = '{"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": "1"}}}]}}'

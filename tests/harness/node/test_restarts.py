@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine, parse_machine
 from numaproof.harness.decision.config import node_config
-from numaproof.harness.errors import UserError
 from numaproof.harness.node.node import Node
 from numaproof.plugins_mock import MockPlugin
 from tests.harness.node.running import (

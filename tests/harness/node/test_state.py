@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from numaproof.errors import UserError
 from numaproof.harness.decision.assignment import Assignment
-from numaproof.harness.errors import UserError
 from numaproof.harness.node.state import cpus, devices, memory, pods
 from numaproof.harness.node.state.cpus import CpuState
 from numaproof.harness.node.state.devices import DeviceEntry, DeviceState

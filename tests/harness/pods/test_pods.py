@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.pods.qos import qos_class

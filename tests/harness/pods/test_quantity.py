@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.pods.quantity import milli_value, parse_quantity, value
 
 

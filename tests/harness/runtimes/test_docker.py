@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.runtimes import Bind, CannotStartError, Program
 from numaproof.harness.runtimes.docker import LABEL, DockerRuntime, connect, engine_answers, reap_containers
 from numaproof.harness.runtimes.engine.contexts import engine_address

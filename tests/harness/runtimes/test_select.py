@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from numaproof import pytest_plugin
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.runtimes.select import select_local_runtime, select_runtime
 from numaproof.harness.scenario.selection import SUFFIXES
 from numaproof.harness.vocabulary import RUNTIMES

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from numaproof.errors import UserError
 from numaproof.harness.cli import main
-from numaproof.harness.errors import UserError
 from numaproof.harness.scenario.parse import parse_scenario
 
 STORY = """\

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.scenario.outcome import Given, Memory
 from tests.harness.scenario.fake_rig import GPU, FakeRig, Held, admit, driven
 

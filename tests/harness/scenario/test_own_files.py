@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from numaproof import fake_sysfs
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.scenario.parse import parse_scenario
 from numaproof.harness.scenario.sizes import sizes_of
 from tests.harness.scenario.fake_rig import GPU, FakeRig, driven

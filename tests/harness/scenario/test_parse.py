@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.scenario.parse import parse_scenario
 
 

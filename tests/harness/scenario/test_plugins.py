@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from numaproof import fake_sysfs
+from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine
-from numaproof.harness.errors import UserError
 from numaproof.harness.scenario.model import PluginSpec
 from numaproof.harness.scenario.plugins import fake_plugin
 from numaproof.harness.scenario.rig import FakePlugin

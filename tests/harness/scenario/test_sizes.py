@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from numaproof import fake_sysfs
+from numaproof.errors import UserError
 from numaproof.fake_sysfs.alter import without_cpus
-from numaproof.harness.errors import UserError
 from numaproof.harness.scenario.sizes import sizes_of
 
 # Two packages with a NUMA node of 4 GiB, 4 cores and 8 CPUs each; one core of each node is reserved.

@@ -7,7 +7,7 @@ from operator import and_
 
 import pytest
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.topology import Decision, Manager, NumaInfo, PolicyOptions, TopologyHint, policy_options
 from numaproof.harness.topology.bitmask import mask_of
 from numaproof.harness.topology.comparison import COMPARED, compare

@@ -10,7 +10,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.node.plugins import PluginHub
 from tests.harness.node.plugins.listener import Listener, heard_hub
 from tests.harness.node.plugins.small_plugin import SmallPlugin, device, register

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.pods.pod import Container, Pod, PodResources
 from numaproof.harness.providers.cpu import CpuManager, CpuTopology, parse_options, reserve
 from numaproof.harness.topology.bitmask import mask_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.providers.cpu.options import CpuOptions, check_options, parse_options
 from numaproof.harness.providers.cpu.topology import CpuTopology
 from tests.harness.providers.cpu.machines import machine

@@ -2,7 +2,7 @@
 
 import pytest
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.providers.cpu.sets import cpu_list, ids_of, set_of
 from numaproof.harness.providers.cpu.topology import CpuTopology, Level
 from tests.harness.providers.cpu.machines import machine

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.pods.pod import Container, Pod, PodResources
 from numaproof.harness.providers.memory import Block, MemoryManager, MemoryNode
 from numaproof.harness.topology.hints import TopologyHint

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.runtimes.engine.contexts import engine_address
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from numaproof.harness.errors import UserError
+from numaproof.errors import UserError
 from numaproof.harness.runtimes.image.base import make_base, mirrors
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a base")
@@ -45,7 +45,7 @@ def test_without_root_it_is_told(tmp_path: Path) -> None:
     code = (
         "import os, sys\n"
         "from pathlib import Path\n"
-        "from numaproof.harness.errors import UserError\n"
+        "from numaproof.errors import UserError\n"
         "from numaproof.harness.runtimes.image.base import make_base\n"
         "if os.geteuid() == 0:\n"
         "    os.setgid(65534)\n"

@@ -1,3 +1,0 @@
-"""Moved."""
-
-from numaproof.errors import UserError as UserError
