@@ -84,13 +84,15 @@ def _plain_tar(path: Path, limits: Limits) -> Iterator[IO[bytes]]:
             while block := source.read(_BLOCK):
                 plain.write(block)
                 if plain.tell() > most:
-                    raise MachineError(f"{path}: unpacks to more than {most // _MIB} MiB; that is no machine's tree")
+                    raise MachineError(
+                        f"{path}: unpacks to more than {most // _MIB} MiB; that is not the tree of a machine"
+                    )
         except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
             raise MachineError(f"{path}: is truncated or damaged ({error}); get the archive again") from error
         except OSError as error:
             if error.errno is not None:
                 raise
-            # Without a number it is no error of the system: bz2 reports damage this way.
+            # Without a number it is not an error of the system: bz2 reports damage this way.
             raise MachineError(f"{path}: is truncated or damaged ({error}); get the archive again") from error
         plain.seek(0)
         yield plain
@@ -121,7 +123,9 @@ def _members(path: Path, stream: IO[bytes], limits: Limits) -> dict[str, FileCon
                 archive.members.clear()  # type: ignore[attr-defined] # else it keeps a million of them
                 count += 1
                 if count > limits.members:
-                    raise MachineError(f"{path}: holds more than {limits.members} members; that is no machine's tree")
+                    raise MachineError(
+                        f"{path}: holds more than {limits.members} members; that is not the tree of a machine"
+                    )
                 name = _inside(path, member.name)
                 if member.isreg():
                     total += member.size
@@ -131,8 +135,10 @@ def _members(path: Path, stream: IO[bytes], limits: Limits) -> dict[str, FileCon
                     found[name] = same.setdefault(content, content) if isinstance(content, bytes) else content
             _check_end(path, stream, archive.offset)
     except (tarfile.TarError, EOFError, ValueError) as error:
-        # ValueError: what should be a number in a header is none.
-        raise MachineError(f"{path}: is no tar archive, or a damaged one ({error}); get the archive again") from error
+        # ValueError: what should be a number in a header is not one.
+        raise MachineError(
+            f"{path}: is not a tar archive, or a damaged one ({error}); get the archive again"
+        ) from error
     return found
 
 
@@ -143,7 +149,9 @@ def _check_size(path: Path, member: tarfile.TarInfo, total: int, limits: Limits)
             f" {limits.member // _MIB} MiB"
         )
     if total > limits.total:
-        raise MachineError(f"{path}: unpacks to more than {limits.total // _MIB} MiB; that is no machine's tree")
+        raise MachineError(
+            f"{path}: unpacks to more than {limits.total // _MIB} MiB; that is not the tree of a machine"
+        )
 
 
 def _check_end(path: Path, stream: IO[bytes], offset: int) -> None:
@@ -192,7 +200,7 @@ def _check_places(path: Path, found: Mapping[str, FileContent]) -> None:
         above = posixpath.dirname(name)
         while above not in good:
             if not isinstance(found.get(above, Directory()), Directory):
-                raise MachineError(f"{path}: {name!r}: lies within {above!r}, which is no directory")
+                raise MachineError(f"{path}: {name!r}: lies within {above!r}, which is not a directory")
             good.add(above)
             above = posixpath.dirname(above)
 

@@ -33,5 +33,5 @@ def parse_machine(text: str) -> Machine:
         return import_archive(path)
     names = ", ".join(preset_names())
     raise MachineError(
-        f"machine {text!r}: is no file, no directory, no hwloc string, not `host`, and no preset ({names})"
+        f"machine {text!r}: is neither a file, a directory, an hwloc string, `host` nor a preset ({names})"
     )

@@ -119,7 +119,7 @@ def _machine(section: Section) -> Machine:
 
 
 def _group_sections(section: Section) -> list[Section]:
-    """The groups of a description, or its own keys as the only one; what is no count may be given once for all."""
+    """The groups of a description, or its own keys as the only one; what is not a count may be given once for all."""
     own = {key: section.data[key] for key in GROUP_KEYS if key in section}
     if "groups" not in section:
         return [Section(section.where, own, GROUP_KEYS)]
@@ -212,7 +212,7 @@ def _hugepages(section: Section) -> tuple[Hugepages, ...]:
 def _page_size(where: Where, text: Any) -> int:
     size = parsed(text, where, parse_size)
     if size < 1024 or size % 1024:
-        raise MachineError(f"{where}: {text}: is no page size; write 2Mi or 1Gi")
+        raise MachineError(f"{where}: {text}: is not a page size; write 2Mi or 1Gi")
     return size // 1024
 
 

@@ -102,7 +102,7 @@ def _address(section: Section, key: str, domain: int) -> str:
     try:
         said, bus, slot, function = split_address(text)
     except ValueError:
-        raise section.wrong(key, "is no PCI address; write it as 07:00.0 or 0000:07:00.0") from None
+        raise section.wrong(key, "is not a PCI address; write it as 07:00.0 or 0000:07:00.0") from None
     return format_address(said if text.count(":") == 2 else domain, bus, slot, function)
 
 
@@ -183,21 +183,21 @@ def _interface(where: Where, item: Any, address: str, index: int) -> NetInterfac
 def _root(text: str) -> tuple[int, int]:
     match = _ROOT.fullmatch(text)
     if not match:
-        raise ValueError(f"{text!r}: is no host bridge; write domain and bus, as in 0000:00")
+        raise ValueError(f"{text!r}: is not a host bridge; write domain and bus, as in 0000:00")
     return int(match[1] or "0", 16), int(match[2], 16)
 
 
 def _buses(text: str) -> tuple[int, int]:
     match = _BUSES.fullmatch(text)
     if not match:
-        raise ValueError(f"{text!r}: is no range of buses; write hexadecimal, as in 06-0b")
+        raise ValueError(f"{text!r}: is not a range of buses; write hexadecimal, as in 06-0b")
     return int(match[1], 16), int(match[2] or match[1], 16)
 
 
 def _file(text: str) -> DeviceNode:
     match = _FILE.fullmatch(text)
     if not match:
-        raise ValueError(f"{text!r}: is no device file; write kind, numbers and path, as in `char 226:0 drm/card0`")
+        raise ValueError(f"{text!r}: is not a device file; write kind, numbers and path, as in `char 226:0 drm/card0`")
     return DeviceNode(match[4], int(match[2]), int(match[3]), match[1] == "block")
 
 
@@ -224,4 +224,4 @@ def _end(where: Where, value: Any) -> str:
     try:
         return format_address(*split_address(parsed(value, where, str)))
     except ValueError:
-        raise MachineError(f"{where}: {value!r}: is no PCI address; write it as 0000:07:00.0") from None
+        raise MachineError(f"{where}: {value!r}: is not a PCI address; write it as 0000:07:00.0") from None

@@ -25,7 +25,7 @@ def parse_cpulist(text: str) -> tuple[int, ...]:
 def _number(text: str, whole: str) -> int:
     digits = text.strip()
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 9:
-        raise ValueError(f"{whole!r}: {digits!r} is no id; write a list such as 0-3,8")
+        raise ValueError(f"{whole!r}: {digits!r} is not an id; write a list such as 0-3,8")
     return int(digits)
 
 
@@ -43,7 +43,7 @@ def parse_mask(text: str) -> tuple[int, ...]:
     """The ids whose bits are set in `1111,ffffffff`, ascending; ValueError on anything else."""
     bare = text.strip("\0 \t\r\n")
     if not _MASK.fullmatch(bare):
-        raise ValueError(f"{bare[:60]!r}: is no mask; write 32-bit groups such as ff,ffffffff")
+        raise ValueError(f"{bare[:60]!r}: is not a mask; write 32-bit groups such as ff,ffffffff")
     value = int("".join(group.zfill(8) for group in bare.split(",")), 16)
     bits = bin(value)[:1:-1]
     return tuple(i for i, bit in enumerate(bits) if bit == "1")

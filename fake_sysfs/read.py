@@ -52,7 +52,7 @@ def _open(root: Path | str) -> Tree:
         return Tree(f"{place}/sys", f"{place}/proc")
     if os.path.isdir(f"{place}/devices/system"):  # noqa: PTH112
         return Tree(place, None)
-    raise MachineError(f"{root}: is no tree of a machine: it holds neither sys/devices/system nor devices/system")
+    raise MachineError(f"{root}: is not the tree of a machine: it holds neither sys/devices/system nor devices/system")
 
 
 def _extra(tree: Tree) -> dict[str, Any]:

@@ -11,7 +11,7 @@ def parse_size(text: str) -> int:
     """Bytes: `Ki`, `MiB` and a bare `K`, `M`, `G` count by 1024, `KB`, `MB`, `GB` by 1000; else ValueError."""
     match = _SIZE.fullmatch(text.strip())
     if not match:
-        raise ValueError(f"{text!r}: is no size; write 64GiB, 512MiB or a number of bytes")
+        raise ValueError(f"{text!r}: is not a size; write 64GiB, 512MiB or a number of bytes")
     figure, unit, binary, byte = match.groups()
     base = 1000 if byte and not binary else 1024
     return int(Fraction(figure) * base ** _POWER.get(unit, 0))

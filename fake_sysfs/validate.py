@@ -182,7 +182,7 @@ def _check_pci(at: str, machine: "Machine") -> None:
             raise MachineError(f"{at}: link {link.a} - {link.b}: joins two devices by at least one link")
         for end in (link.a, link.b):
             if end not in known:
-                raise MachineError(f"{at}: link {link.a} - {link.b}: {end} is no PCI function of this machine")
+                raise MachineError(f"{at}: link {link.a} - {link.b}: {end} is not a PCI function of this machine")
 
 
 def _check_function(at: str, device: PciDevice, root: PciRoot, buses: tuple[int, int]) -> None:
@@ -193,7 +193,7 @@ def _check_function(at: str, device: PciDevice, root: PciRoot, buses: tuple[int,
     except ValueError:
         domain, bus, spelled = -1, -1, ""
     if device.address != spelled:
-        raise MachineError(f"{place}: is no PCI address; write it as {spelled or '0000:07:00.0'}")
+        raise MachineError(f"{place}: is not a PCI address; write it as {spelled or '0000:07:00.0'}")
     if domain != root.domain or not buses[0] <= bus <= buses[1]:
         raise MachineError(f"{place}: does not lie behind its bridge (buses {buses[0]:02x}-{buses[1]:02x})")
     if device.children and device.bus_range is None:

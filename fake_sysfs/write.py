@@ -102,5 +102,5 @@ def _refusal(root: Path | str, error: OSError) -> MachineError:
             f"{root}: no space is left on the device; nothing was written: free some, or write elsewhere"
         )
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
-        return MachineError(f"{root}: its parent is no directory; make it first")
+        return MachineError(f"{root}: its parent is not a directory; make it first")
     return MachineError(f"{root}: cannot be written ({error.strerror}); nothing was written: choose another place")

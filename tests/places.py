@@ -16,5 +16,5 @@ def short_directory() -> Iterator[Path]:
     try:
         yield place
     finally:
-        # A process that is being ended may still write here: what comes and goes meanwhile is no failure.
+        # A process that is being ended may still write here: what comes and goes meanwhile is not a failure.
         shutil.rmtree(place, ignore_errors=True)

@@ -92,7 +92,7 @@ def _show(args: argparse.Namespace) -> int:
 
 def _read(args: argparse.Namespace) -> int:
     if not args.directory.is_dir():
-        raise MachineError(f"{args.directory}: is no folder; give one that holds sys/ and proc/")
+        raise MachineError(f"{args.directory}: is not a folder; give one that holds sys/ and proc/")
     return _present(fake_sysfs.read(args.directory), args)
 
 

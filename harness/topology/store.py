@@ -29,7 +29,7 @@ class Store:
         self._containers[container_id] = (pod.uid, container.name)
 
     def remove_container(self, container_id: str) -> None:
-        """Forget a container, and its affinity unless it runs under another id by now; an unknown one is no matter."""
+        """Forget a container, and its affinity unless it runs under another id by now; an unknown one is ignored."""
         key = self._containers.pop(container_id, None)
         if key is not None and key not in self._containers.values():
             self._affinities.pop(key, None)

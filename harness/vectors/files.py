@@ -14,7 +14,7 @@ _OPENERS: dict[str, Any] = {".xz": lzma.open, ".gz": gzip.open}
 
 
 def read_cases(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each line's number and object; a UserError names file and line of what is none."""
+    """Each line's number and object; a UserError names file and line of what is not one."""
     opener = _OPENERS.get(path.suffix, open)
     number = 0
     try:
@@ -38,7 +38,7 @@ def _case(line: str, place: str) -> dict[str, Any]:
     try:
         case = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{place}: is no JSON: {error} (one object a line)") from None
+        raise UserError(f"{place}: is not JSON: {error} (one object a line)") from None
     if not isinstance(case, dict):
-        raise UserError(f"{place}: is no JSON object but {type(case).__name__} (one object a line)")
+        raise UserError(f"{place}: is not a JSON object but {type(case).__name__} (one object a line)")
     return case

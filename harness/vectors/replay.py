@@ -51,4 +51,4 @@ def _details(case: dict[str, Any], family: Family, place: str) -> list[str]:
         return [f"refused: {refused}"]
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
         fault = f"{type(error).__name__}: {error}"
-        raise UserError(f"{place}: is no record of family {family.name}: {fault} (see docs/vectors.md)") from error
+        raise UserError(f"{place}: is not a record of family {family.name}: {fault} (see docs/vectors.md)") from error

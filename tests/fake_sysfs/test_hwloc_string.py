@@ -54,7 +54,7 @@ def test_what_is_none(text: str) -> None:
         ("pack:2 tile:2 pu:1", "tile: no such level; the known ones are pack"),
         ("pack:2 [core] pu:1", r"\[core\]: only NUMA nodes can be attached"),
         ("pack:2 [numa(foo=3)] pu:1", r"\(foo=3\): no such attribute; the known ones are memory, indexes"),
-        ("pack:2 [numa(memory=lots)] pu:1", "memory: 'lots': is no size"),
+        ("pack:2 [numa(memory=lots)] pu:1", "memory: 'lots': is not a size"),
         ("pack:2 socket:2 pu:1", "pack: there can be only one such level"),
         ("core:2 pack:2 pu:1", "a pack holds dies"),
         ("numa:2 [numa] pu:1", "either a level or attached"),

@@ -51,7 +51,7 @@ def test_a_mask_has_groups_of_32_bits_and_a_top_only_as_wide_as_needed(
 
 @pytest.mark.parametrize("text", ["", "x", "1,fffffffff", "1,,2"])
 def test_a_bad_mask_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no mask"):
+    with pytest.raises(ValueError, match="is not a mask"):
         parse_mask(text)
 
 

@@ -167,5 +167,5 @@ def test_what_makes_each_machine_special() -> None:
 def test_an_unknown_name_is_told_the_known_ones() -> None:
     with pytest.raises(MachineError, match="preset 'xeon': no such machine; there are aws-p4d, "):
         preset("xeon")
-    with pytest.raises(MachineError, match=r"machine 'xeon': is no file, .* no preset \(aws-p4d, "):
+    with pytest.raises(MachineError, match=r"machine 'xeon': is neither a file, .* nor a preset \(aws-p4d, "):
         parse_machine("xeon")

@@ -166,7 +166,7 @@ def test_what_is_no_tree_is_told(name: str) -> None:
     with short_directory() as place:
         (place / "empty").mkdir()
         (place / "file").write_text("")
-        with pytest.raises(MachineError, match="is no tree of a machine: it holds neither"):
+        with pytest.raises(MachineError, match="is not the tree of a machine: it holds neither"):
             read(place / name)
 
 

@@ -66,7 +66,7 @@ def assert_hwloc_agrees(original: Path, machine: Machine) -> None:
 
 
 def pci_functions(root: Path) -> dict[str, tuple[str, str]]:
-    """For every address that is no bridge: class, ids, and the CPUs near it, as lstopo sees them below a root."""
+    """For every address that is not a bridge: class, ids, and the CPUs near it, as lstopo sees them below a root."""
     command = ["lstopo-no-graphics", "--whole-io", "--disallowed", "--of", "xml", "-"]
     environment = {**os.environ, "HWLOC_FSROOT": str(root)}
     done = subprocess.run(command, env=environment, capture_output=True, check=True)

@@ -86,7 +86,7 @@ def test_an_empty_directory_may_be_filled_and_anything_else_is_kept() -> None:
 
 def test_a_missing_parent_is_told() -> None:
     with short_directory() as place:
-        with pytest.raises(MachineError, match="its parent is no directory; make it first"):
+        with pytest.raises(MachineError, match="its parent is not a directory; make it first"):
             write(FILES, place / "no" / "tree")
         assert list(place.iterdir()) == []
 

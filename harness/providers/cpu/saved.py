@@ -13,7 +13,7 @@ _REMEDY = "drain the node and remove the CPU manager's state file"
 def check_known(
     topology: CpuTopology, assignments: Mapping[ContainerKey, Collection[int]], shared: Collection[int]
 ) -> None:
-    """Raise UserError if a CPU is none of this machine."""
+    """Raise UserError if a CPU is not one of this machine."""
     for cpus in (shared, *assignments.values()):
         for cpu in cpus:
             if cpu not in topology.node_of:

@@ -11,7 +11,7 @@ MOST_BYTES = 2**63 - 1
 
 
 def container_request(container: Container) -> Mapping[str, int]:
-    """Bytes by memory resource; a quantity that is no 64-bit number of bytes is refused, as in the kubelet."""
+    """Bytes by memory resource; a quantity that is not a 64-bit number of bytes is refused, as in the kubelet."""
     request = {}
     for resource, quantity in sorted(container.requests.items()):
         if resource != MEMORY and not resource.startswith("hugepages-"):

@@ -55,7 +55,7 @@ MachineState = Mapping[int, NodeState]
 
 
 def empty_state(nodes: Iterable[MemoryNode], reserved: Mapping[int, Mapping[str, int]]) -> MachineState:
-    """The machine with nothing assigned; huge pages are no ordinary memory, reserved bytes are nobody's."""
+    """The machine with nothing assigned; huge pages are not ordinary memory, reserved bytes are nobody's."""
     return {node.id: _empty_node(node, reserved.get(node.id, {})) for node in nodes}
 
 

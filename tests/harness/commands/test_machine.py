@@ -118,7 +118,7 @@ def test_diff_shows_what_differs_and_exits_with_1(capsys: pytest.CaptureFixture[
         (["show", "{place}/overlap.yaml"], ["overlap.yaml"]),
         (["show", "{place}/matrix.yaml"], ["matrix.yaml"]),
         (["show", "pack:2 nonsense:3"], ["nonsense"]),
-        (["read", "{place}/nothing"], ["nothing", "no folder"]),
+        (["read", "{place}/nothing"], ["nothing", "is not a folder"]),
         (["read", "{place}"], ["sys/devices/system"]),
         (["write", "laptop", "{place}/full"], ["full", "exists already"]),
         (["write", "laptop", "{place}/unknown.yaml"], ["unknown.yaml", "exists already"]),

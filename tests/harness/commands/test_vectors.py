@@ -63,10 +63,10 @@ def test_input_that_the_kubelet_took_and_we_refuse_is_a_difference(
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("merge.jsonl", lines(GOOD) + b"{broken\n", "merge.jsonl:2: is no JSON"),
-        ("merge.jsonl", lines(GOOD) + b"[]\n", "merge.jsonl:2: is no JSON object but list"),
-        ("merge.jsonl", lines({"policy": "none"}), "merge.jsonl:1: is no record of family merge: KeyError"),
-        ("merge.jsonl", lines({**GOOD, "providers": [7]}), "merge.jsonl:1: is no record of family merge"),
+        ("merge.jsonl", lines(GOOD) + b"{broken\n", "merge.jsonl:2: is not JSON"),
+        ("merge.jsonl", lines(GOOD) + b"[]\n", "merge.jsonl:2: is not a JSON object but list"),
+        ("merge.jsonl", lines({"policy": "none"}), "merge.jsonl:1: is not a record of family merge: KeyError"),
+        ("merge.jsonl", lines({**GOOD, "providers": [7]}), "merge.jsonl:1: is not a record of family merge"),
         ("merge.jsonl", b"\n \n", "merge.jsonl: holds no recorded decision"),
         ("merge.jsonl", b"\xff\xfe\n", "merge.jsonl:1: cannot be read"),
         ("merge.jsonl.xz", b"no archive", "merge.jsonl.xz:1: cannot be read"),
