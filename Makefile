@@ -19,7 +19,7 @@ run: $(VENV)/ready tools
 
 # Where no Docker engine answers, root gets a private one for the run; without either, docker's tests say so and skip.
 test: $(VENV)/ready $(VENV)/tox-ready tools engine
-	$(VENV)/bin/python -m numaproof.harness.runtimes.engine.engine $(VENV)/bin/tox
+	$(VENV)/bin/python -m numaproof.harness.runtimes.engine $(VENV)/bin/tox
 
 bench: $(VENV)/ready tools
 	$(VENV)/bin/python -m benchmarks

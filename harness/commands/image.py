@@ -2,7 +2,7 @@
 
 import argparse
 
-from numaproof.harness.runtimes.image.image import ensure_image
+from numaproof.harness.runtimes.image.build import ensure_image
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

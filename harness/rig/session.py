@@ -106,7 +106,7 @@ class Session:
         if self.runtime_name == "process":
             return ProcessRuntime(), sys.executable, {"PYTHONPATH": os.pathsep.join(paths)}
         from numaproof.harness.runtimes.docker import DockerRuntime  # noqa: PLC0415
-        from numaproof.harness.runtimes.image.image import ensure_image  # noqa: PLC0415
+        from numaproof.harness.runtimes.image.build import ensure_image  # noqa: PLC0415
 
         runtime = DockerRuntime(ensure_image(), self._run)
         self._ending.callback(runtime.close)

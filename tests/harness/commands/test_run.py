@@ -15,7 +15,7 @@ import pytest
 from numaproof.fake_sysfs.capture import capture
 from numaproof.harness.cli import main
 from numaproof.harness.runtimes.docker import LABEL, connect, engine_answers
-from numaproof.harness.runtimes.image.image import ensure_image
+from numaproof.harness.runtimes.image.build import ensure_image
 from tests.harness.commands.stories import GPU, NUMAPROOF, story
 from tests.places import short_directory
 

@@ -8,7 +8,7 @@ import yaml
 
 from numaproof.harness.cli import main
 from numaproof.harness.runtimes.docker import LABEL, connect, engine_answers
-from numaproof.harness.runtimes.image.image import ensure_image
+from numaproof.harness.runtimes.image.build import ensure_image
 
 # `make test` gives an engine of its own where none answers (root, Debian): only elsewhere is there nothing to test.
 pytestmark = pytest.mark.skipif(not engine_answers(), reason="no Docker engine answers, and none could be started")

@@ -15,7 +15,7 @@ from numaproof.errors import UserError
 from numaproof.harness.runtimes import Bind, CannotStartError, Program
 from numaproof.harness.runtimes.docker import LABEL, DockerRuntime, connect, engine_answers, reap_containers
 from numaproof.harness.runtimes.engine.contexts import engine_address
-from numaproof.harness.runtimes.image.image import ensure_image
+from numaproof.harness.runtimes.image.build import ensure_image
 from numaproof.harness.runtimes.program import ShowsMachines
 from numaproof.harness.runtimes.scratch import run_directory
 from tests.harness.runtimes.engine.test_contexts import create_context, use_context
@@ -151,7 +151,7 @@ def test_containers_of_a_killed_run_are_reaped() -> None:
         "import sys\n"
         "from numaproof.harness.runtimes import Program\n"
         "from numaproof.harness.runtimes.docker import DockerRuntime\n"
-        "from numaproof.harness.runtimes.image.image import ensure_image\n"
+        "from numaproof.harness.runtimes.image.build import ensure_image\n"
         "from numaproof.harness.runtimes.scratch import run_directory\n"
         "with run_directory('test') as place:\n"
         "    DockerRuntime(ensure_image(), place).start(Program(('sleep', '1000')))\n"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from numaproof.harness.runtimes.docker import engine_answers
+from numaproof.harness.runtimes.engine.__main__ import main
 from numaproof.harness.runtimes.engine.cgroups import remove_abandoned_cgroups
 from numaproof.harness.runtimes.engine.contexts import engine_address
-from numaproof.harness.runtimes.engine.engine import main
 from numaproof.harness.runtimes.scratch import remove_stale
 from tests.waiting import wait_until
 
@@ -37,7 +37,7 @@ private = pytest.mark.skipif(
 def engine(*command: str) -> "subprocess.Popen[str]":
     """The program, where no other engine answers."""
     return subprocess.Popen(
-        [sys.executable, "-m", "numaproof.harness.runtimes.engine.engine", *command],
+        [sys.executable, "-m", "numaproof.harness.runtimes.engine", *command],
         env={**os.environ, **NOWHERE},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
