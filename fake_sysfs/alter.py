@@ -38,7 +38,7 @@ def with_cpus(machine: Machine, ids: Iterable[int], like: Machine) -> Machine:
     unknown = wanted - set(like.cpu_ids)
     if unknown:
         raise MachineError(
-            f"machine {like.name}: cpu {format_cpulist(unknown)}: is not online, so its place is unknown"
+            f"machine {like.name}: cpu {format_cpulist(unknown)}: is not online, so where it belongs is unknown"
         )
     online = wanted.union(machine.cpu_ids)
     before = {cpu.id: cpu for cpu in like.cpus}
@@ -97,10 +97,10 @@ def with_vfs(machine: Machine, address: str, count: int) -> Machine:
 
 
 def _next_vf(device: PciDevice, functions: list[PciDevice]) -> PciDevice:
-    place = following_address(functions[-1].address if functions else device.address, 1)
+    address = following_address(functions[-1].address if functions else device.address, 1)
     if not functions:
         return PciDevice(
-            address=place,
+            address=address,
             vendor=device.vendor,
             device=device.device,
             class_code=device.class_code,
@@ -115,7 +115,7 @@ def _next_vf(device: PciDevice, functions: list[PciDevice]) -> PciDevice:
         for number, interface in enumerate(first.net)
     )
     group = None if first.iommu_group is None else first.iommu_group + index
-    return replace(first, address=place, net=net, infiniband=(), nodes=(), bars=(), iommu_group=group)
+    return replace(first, address=address, net=net, infiniband=(), nodes=(), bars=(), iommu_group=group)
 
 
 def _replaced(devices: tuple[PciDevice, ...], changed: PciDevice) -> tuple[PciDevice, ...]:

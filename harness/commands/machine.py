@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     write = actions.add_parser("write", help="write a machine as a tree that holds sys/ and proc/")
     write.add_argument("machine", metavar="MACHINE", help=MACHINE)
-    write.add_argument("directory", metavar="DIR", type=Path, help="the tree's place; must not exist")
+    write.add_argument("directory", metavar="DIR", type=Path, help="the tree's directory; must not exist")
 
     read = actions.add_parser("read", help="read a tree, ours or a real /sys, and draw what it says")
     read.add_argument("directory", metavar="DIR", type=Path, help="a folder that holds sys/ and proc/")
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     take = actions.add_parser("import", help="import a snapshot (numaproof, hwloc, lscpu, ghw) as a tree")
     take.add_argument("file", metavar="FILE", type=Path, help="the snapshot's tarball, or a folder with sys/ and proc/")
-    take.add_argument("directory", metavar="DIR", type=Path, help="the tree's place; must not exist")
+    take.add_argument("directory", metavar="DIR", type=Path, help="the tree's directory; must not exist")
 
     compare = actions.add_parser("diff", help="compare two machines; exit code 1 when they differ")
     compare.add_argument("a", metavar="A", help=MACHINE)

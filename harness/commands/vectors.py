@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from numaproof.harness.vectors.kinds import FAMILIES, family_of, find_family
+from numaproof.harness.vectors.kinds import KINDS, find_kind, kind_of
 from numaproof.harness.vectors.replay import Outcome, replay_file
 
 
@@ -12,7 +12,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", nargs="+", type=Path, metavar="FILE", help="recorded decisions: .jsonl, .jsonl.xz, .jsonl.gz"
     )
-    parser.add_argument("--family", help=f"what the files record, if their names do not tell: {', '.join(FAMILIES)}")
+    parser.add_argument(
+        "--kind", "--family", help=f"what the files record, if their names do not tell: {', '.join(KINDS)}"
+    )
     parser.add_argument(
         "--show", type=int, default=5, metavar="N", help="show the first N differences a file (default 5)"
     )
@@ -20,10 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit code 0 if every line of every file is reproduced, 1 if not."""
-    jobs = [(path, find_family(args.family) if args.family else family_of(path)) for path in args.files]
+    jobs = [(path, find_kind(args.kind) if args.kind else kind_of(path)) for path in args.files]
     all_reproduced = True
-    for path, family in jobs:
-        outcome = replay_file(path, family)
+    for path, kind in jobs:
+        outcome = replay_file(path, kind)
         print(f"{path}: {outcome.reproduced} of {outcome.total} reproduced", flush=True)
         _show(outcome, args.show)
         all_reproduced = all_reproduced and not outcome.differing

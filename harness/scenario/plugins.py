@@ -10,9 +10,9 @@ from numaproof.harness.scenario.sizes import Sizes, sizes_of
 from numaproof.harness.vocabulary import is_gpu, is_nic
 
 
-def fake_plugin(spec: PluginSpec, machine: Machine, sizes: Sizes, place: str) -> FakePlugin:
+def fake_plugin(spec: PluginSpec, machine: Machine, sizes: Sizes, where: str) -> FakePlugin:
     """What a scenario says of a plugin, worked out for a machine."""
-    devices, found_in_sysfs = _devices(spec, machine, sizes, place)
+    devices, found_in_sysfs = _devices(spec, machine, sizes, where)
     return FakePlugin(
         spec.resource,
         spec.sysfs if spec.sysfs and found_in_sysfs else "generic",
@@ -25,7 +25,7 @@ def fake_plugin(spec: PluginSpec, machine: Machine, sizes: Sizes, place: str) ->
     )
 
 
-def _devices(spec: PluginSpec, machine: Machine, sizes: Sizes, place: str) -> tuple[tuple[FakeDevice, ...], bool]:
+def _devices(spec: PluginSpec, machine: Machine, sizes: Sizes, where: str) -> tuple[tuple[FakeDevice, ...], bool]:
     """The devices, and whether they are all of the machine's PCI tree, so that the plugin finds them itself."""
     own = tuple(_in_tree(spec.sysfs, machine)) if spec.sysfs else ()
     if spec.like is not None:
@@ -35,14 +35,14 @@ def _devices(spec: PluginSpec, machine: Machine, sizes: Sizes, place: str) -> tu
             return own, True
         return tuple(_given(spec, sizes)) or tuple(_moved(told, story, sizes)), False
     if spec.per_numa is not None:
-        count = sizes.count(spec.per_numa, f"{place}: per_numa")
+        count = sizes.count(spec.per_numa, f"{where}: per_numa")
         near = [[one for one in own if one.numa == (node,)][:count] for node in sizes.cpu_nodes]
         if own and all(len(here) == count for here in near):
             chosen = tuple(one for here in near for one in here)
             return chosen, set(chosen) == set(own)
         return tuple(_numbered(spec.resource, count, sizes)), False
     if spec.sysfs is not None and not own:
-        raise UserError(f"{place}: {machine.name} has no {spec.sysfs} to offer in its PCI tree; say so in `needs`")
+        raise UserError(f"{where}: {machine.name} has no {spec.sysfs} to offer in its PCI tree; say so in `needs`")
     return own or tuple(_given(spec, sizes)), bool(own)
 
 

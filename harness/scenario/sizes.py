@@ -30,46 +30,46 @@ class Sizes:
     nodes: tuple[int, ...]  # by position: `cpu_nodes`, then all others
     cores: tuple[tuple[int, ...], ...]  # the CPUs of each core of the first NUMA node, by the lowest CPU
 
-    def resolve(self, text: str, place: str) -> str:
+    def resolve(self, text: str, where: str) -> str:
         """A Kubernetes quantity: a relative size worked out, anything else as it is."""
         if "." not in text or not re.search(r"[a-z]\.[a-z]", text):
             return text
         first, *others = re.split(r"\s*(\+|(?<=\s)-)\s*", text.strip())
-        size = self._term(first, text, place)
+        size = self._term(first, text, where)
         for sign, term in zip(others[::2], others[1::2], strict=True):
-            size += self._term(term, text, place) * (-1 if sign == "-" else 1)
+            size += self._term(term, text, where) * (-1 if sign == "-" else 1)
         return str(size)
 
-    def _term(self, term: str, text: str, place: str) -> int:
+    def _term(self, term: str, text: str, where: str) -> int:
         if term.isdecimal():
             return int(term)
         found = _TERM.fullmatch(term)
         if found is None or found["name"] not in self.names:
             known = ", ".join(sorted(self.names))
             raise UserError(
-                f"{place}: {text!r} is not a size: write [half|twice|N] NAME, with NAME one of {known}; "
+                f"{where}: {text!r} is not a size: write [half|twice|N] NAME, with NAME one of {known}; "
                 f"more of them and numbers may follow after + or -"
             )
         part = found["part"] or "1"
         return int(self.names[found["name"]] * (_PART[part] if part in _PART else int(part)))
 
-    def count(self, text: str, place: str) -> int:
+    def count(self, text: str, where: str) -> int:
         """A whole number: a relative size worked out, or the number itself."""
-        number = self.number(text, place)
+        number = self.number(text, where)
         if not number.is_integer():
-            raise UserError(f"{place}: {text!r} is not a count: write a whole number")
+            raise UserError(f"{where}: {text!r} is not a count: write a whole number")
         return int(number)
 
-    def number(self, text: str, place: str) -> float:
+    def number(self, text: str, where: str) -> float:
         """A number: a relative size worked out, or the number itself."""
         try:
-            return float(self.resolve(text, place))
+            return float(self.resolve(text, where))
         except ValueError as error:
-            raise UserError(f"{place}: {text!r} is not a number: write one, or a size such as numa.cpus") from error
+            raise UserError(f"{where}: {text!r} is not a number: write one, or a size such as numa.cpus") from error
 
-    def filled(self, text: str, place: str) -> str:
+    def filled(self, text: str, where: str) -> str:
         """A text in which every `${size}` is worked out."""
-        return re.sub(r"\$\{([^{}]*)\}", lambda found: self.resolve(found[1], place), text)
+        return re.sub(r"\$\{([^{}]*)\}", lambda found: self.resolve(found[1], where), text)
 
     def node(self, position: int) -> int:
         """The id of a NUMA node by its position; one that the machine does not have is taken for an id."""
@@ -80,20 +80,20 @@ class Sizes:
         """The ids of NUMA nodes by their positions."""
         return tuple(self.node(position) for position in positions)
 
-    def cpus(self, text: str, place: str) -> frozenset[int]:
+    def cpus(self, text: str, where: str) -> frozenset[int]:
         """CPUs by numbers (`1-3,8`) or by the first NUMA node's cores: `core2`, `core1-3`, of `core4.0` one thread."""
         if "core" not in text:
             return frozenset(parse_cpulist(text))
-        return frozenset(cpu for item in text.split(",") for cpu in self._of_core(item.strip(), text, place))
+        return frozenset(cpu for item in text.split(",") for cpu in self._of_core(item.strip(), text, where))
 
-    def _of_core(self, item: str, text: str, place: str) -> tuple[int, ...]:
+    def _of_core(self, item: str, text: str, where: str) -> tuple[int, ...]:
         found = _CORE.fullmatch(item)
         if found is None:
-            raise UserError(f"{place}: {text!r} is not a list of cores: write core2, core1-3 or core4.0, with commas")
+            raise UserError(f"{where}: {text!r} is not a list of cores: write core2, core1-3 or core4.0, with commas")
         first, last = int(found["first"]), int(found["last"] or found["first"])
         cores = self.cores[first : last + 1]
         if len(cores) != last - first + 1 or (found["thread"] and int(found["thread"]) >= len(cores[0])):
-            raise UserError(f"{place}: {item}: the first NUMA node has {len(self.cores)} cores; say so in `needs`")
+            raise UserError(f"{where}: {item}: the first NUMA node has {len(self.cores)} cores; say so in `needs`")
         return (cores[0][int(found["thread"])],) if found["thread"] else tuple(cpu for core in cores for cpu in core)
 
 

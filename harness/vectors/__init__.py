@@ -1,1 +1,1 @@
-"""Replay of recorded decisions: reads the files and asks the family's replayer."""
+"""Replay of recorded decisions: reads the files and asks the kind's replayer."""

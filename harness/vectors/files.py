@@ -34,11 +34,11 @@ def _numbered(stream: IO[str]) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def _case(line: str, place: str) -> dict[str, Any]:
+def _case(line: str, where: str) -> dict[str, Any]:
     try:
         case = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{place}: is not JSON: {error} (one object a line)") from None
+        raise UserError(f"{where}: is not JSON: {error} (one object a line)") from None
     if not isinstance(case, dict):
-        raise UserError(f"{place}: is not a JSON object but {type(case).__name__} (one object a line)")
+        raise UserError(f"{where}: is not a JSON object but {type(case).__name__} (one object a line)")
     return case

@@ -1,4 +1,4 @@
-"""The families of recorded decisions, and who replays each."""
+"""The kinds of recorded decisions, and who replays each."""
 
 import importlib
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 
 from numaproof.errors import UserError
 
-# Family -> (module, name of its replaying function).
+# Kind -> (module, name of its replaying function).
 _MODULES = {
     "merge": ("merge", "replay"),
     "merge-kep": ("merge", "replay_kep"),
@@ -21,11 +21,11 @@ _MODULES = {
     "memory": ("memory", "replay"),
     "node": ("node", "replay"),
 }
-FAMILIES = tuple(_MODULES)
+KINDS = tuple(_MODULES)
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class RecordKind:
     """A kind of decision: how to make it anew, and what differs from the record."""
 
     name: str
@@ -33,19 +33,19 @@ class Family:
     differences: Callable[[dict[str, Any], Any], list[str]]
 
 
-def find_family(name: str) -> Family:
-    """The family of that name; a UserError lists the names there are."""
+def find_kind(name: str) -> RecordKind:
+    """The kind of that name; a UserError lists the names there are."""
     if name not in _MODULES:
-        raise UserError(f'--family: "{name}" is unknown (known: {", ".join(FAMILIES)})')
+        raise UserError(f'--kind: "{name}" is unknown (known: {", ".join(KINDS)})')
     module_name, function = _MODULES[name]
     module = importlib.import_module(f"numaproof.harness.vectors.{module_name}")
-    return Family(name, getattr(module, function), module.differences)
+    return RecordKind(name, getattr(module, function), module.differences)
 
 
-def family_of(path: Path) -> Family:
-    """The family that a file's name begins with: `cpu-hints.jsonl`, `cpu-hints-2.jsonl.xz`."""
+def kind_of(path: Path) -> RecordKind:
+    """The kind that a file's name begins with: `cpu-hints.jsonl`, `cpu-hints-2.jsonl.xz`."""
     stem = path.name.split(".")[0]
-    fitting = [name for name in FAMILIES if stem == name or stem.startswith((name + "-", name + "_"))]
+    fitting = [name for name in KINDS if stem == name or stem.startswith((name + "-", name + "_"))]
     if not fitting:
-        raise UserError(f"{path}: the name tells no family (give --family, one of: {', '.join(FAMILIES)})")
-    return find_family(max(fitting, key=len))
+        raise UserError(f"{path}: the name tells no kind (give --kind, one of: {', '.join(KINDS)})")
+    return find_kind(max(fitting, key=len))

@@ -1,4 +1,4 @@
-"""Replays the merge of hints: families merge (kubelet v1.36) and merge-kep (v1.18)."""
+"""Replays the merge of hints: kinds merge (kubelet v1.36) and merge-kep (v1.18)."""
 
 from typing import Any
 

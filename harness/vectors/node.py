@@ -71,8 +71,8 @@ def differences(case: dict[str, Any], answer: list[dict[str, Any] | None]) -> li
     found = []
     for number, (event, result) in enumerate(zip(case["events"], answer, strict=True)):
         if result is not None:
-            place = f"events[{number}] {event['admit']['metadata']['name']}"
-            found += [f"{place}: {text}" for text in _different(event["result"], result)]
+            where = f"events[{number}] {event['admit']['metadata']['name']}"
+            found += [f"{where}: {text}" for text in _different(event["result"], result)]
     return found
 
 

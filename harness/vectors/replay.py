@@ -6,7 +6,7 @@ from typing import Any
 
 from numaproof.errors import UserError
 from numaproof.harness.vectors.files import read_cases
-from numaproof.harness.vectors.kinds import Family
+from numaproof.harness.vectors.kinds import RecordKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,12 @@ class Outcome:
         return self.total - len(self.differing)
 
 
-def replay_file(path: Path, family: Family) -> Outcome:
-    """Replay every line of a file; a line without what its family records is a UserError."""
+def replay_file(path: Path, kind: RecordKind) -> Outcome:
+    """Replay every line of a file; a line without what its kind records is a UserError."""
     outcome = Outcome(path)
     for line, case in read_cases(path):
         outcome.total += 1
-        details = _details(case, family, f"{path}:{line}")
+        details = _details(case, kind, f"{path}:{line}")
         if details:
             outcome.differing.append(Difference(line, details))
     if not outcome.total:
@@ -43,12 +43,12 @@ def replay_file(path: Path, family: Family) -> Outcome:
     return outcome
 
 
-def _details(case: dict[str, Any], family: Family, place: str) -> list[str]:
+def _details(case: dict[str, Any], kind: RecordKind, where: str) -> list[str]:
     try:
-        return family.differences(case, family.replay(case))
+        return kind.differences(case, kind.replay(case))
     except UserError as refused:
         # The kubelet took this input: to refuse it is to decide otherwise.
         return [f"refused: {refused}"]
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
         fault = f"{type(error).__name__}: {error}"
-        raise UserError(f"{place}: is not a record of family {family.name}: {fault} (see docs/vectors.md)") from error
+        raise UserError(f"{where}: is not a record of kind {kind.name}: {fault} (see docs/vectors.md)") from error

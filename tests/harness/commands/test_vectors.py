@@ -40,7 +40,7 @@ def test_plain_and_compressed_files_are_counted(tmp_path: Path, capsys: pytest.C
 def test_differences_are_shown_and_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "anything.jsonl"
     file.write_bytes(lines(GOOD, WRONG, WRONG, WRONG))
-    assert main(["vectors", "--family", "merge", "--show", "2", str(file)]) == 1
+    assert main(["vectors", "--kind", "merge", "--show", "2", str(file)]) == 1
     assert capsys.readouterr().out.splitlines() == [
         f"{file}: 1 of 4 reproduced",
         f"  {file}:2",
@@ -65,13 +65,13 @@ def test_input_that_the_kubelet_took_and_we_refuse_is_a_difference(
     [
         ("merge.jsonl", lines(GOOD) + b"{broken\n", "merge.jsonl:2: is not JSON"),
         ("merge.jsonl", lines(GOOD) + b"[]\n", "merge.jsonl:2: is not a JSON object but list"),
-        ("merge.jsonl", lines({"policy": "none"}), "merge.jsonl:1: is not a record of family merge: KeyError"),
-        ("merge.jsonl", lines({**GOOD, "providers": [7]}), "merge.jsonl:1: is not a record of family merge"),
+        ("merge.jsonl", lines({"policy": "none"}), "merge.jsonl:1: is not a record of kind merge: KeyError"),
+        ("merge.jsonl", lines({**GOOD, "providers": [7]}), "merge.jsonl:1: is not a record of kind merge"),
         ("merge.jsonl", b"\n \n", "merge.jsonl: holds no recorded decision"),
         ("merge.jsonl", b"\xff\xfe\n", "merge.jsonl:1: cannot be read"),
         ("merge.jsonl.xz", b"no archive", "merge.jsonl.xz:1: cannot be read"),
         ("merge.jsonl.gz", gzip.compress(lines(GOOD, GOOD))[:-12], "merge.jsonl.gz:"),
-        ("other.jsonl", lines(GOOD), "other.jsonl: the name tells no family (give --family, one of: merge"),
+        ("other.jsonl", lines(GOOD), "other.jsonl: the name tells no kind (give --kind, one of: merge"),
     ],
 )
 def test_bad_files_are_one_line_and_exit_code_2(
@@ -85,8 +85,8 @@ def test_bad_files_are_one_line_and_exit_code_2(
     assert error.count("\n") == 1
 
 
-def test_missing_files_and_families_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_files_and_kinds_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["vectors", str(tmp_path / "merge.jsonl")]) == 2
     assert "cannot be read: No such file or directory" in capsys.readouterr().err
-    assert main(["vectors", "--family", "merges", str(tmp_path)]) == 2
-    assert '--family: "merges" is unknown' in capsys.readouterr().err
+    assert main(["vectors", "--kind", "merges", str(tmp_path)]) == 2
+    assert '--kind: "merges" is unknown' in capsys.readouterr().err

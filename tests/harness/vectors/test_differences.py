@@ -14,8 +14,8 @@ from numaproof.harness.vectors import merge, node
 RECORDED = Path(__file__).parents[2] / "vectors"
 
 
-def recorded(family: str) -> Iterator[dict[str, Any]]:
-    with lzma.open(RECORDED / f"{family}.jsonl.xz", "rt") as lines:
+def recorded(kind: str) -> Iterator[dict[str, Any]]:
+    with lzma.open(RECORDED / f"{kind}.jsonl.xz", "rt") as lines:
         yield from map(json.loads, lines)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from numaproof.harness.vectors.kinds import family_of
+from numaproof.harness.vectors.kinds import kind_of
 from numaproof.harness.vectors.replay import replay_file
 
 RECORDED = Path(__file__).parents[2] / "vectors"
@@ -21,13 +21,13 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize("family", LINES)
-def test_every_line_is_reproduced(family: str) -> None:
-    path = RECORDED / f"{family}.jsonl.xz"
-    outcome = replay_file(path, family_of(path))
+@pytest.mark.parametrize("kind", LINES)
+def test_every_line_is_reproduced(kind: str) -> None:
+    path = RECORDED / f"{kind}.jsonl.xz"
+    outcome = replay_file(path, kind_of(path))
     assert outcome.differing == []
-    assert outcome.total == LINES[family]
+    assert outcome.total == LINES[kind]
 
 
-def test_no_recorded_family_is_left_out() -> None:
-    assert {path.name for path in RECORDED.iterdir()} == {f"{family}.jsonl.xz" for family in LINES}
+def test_no_recorded_kind_is_left_out() -> None:
+    assert {path.name for path in RECORDED.iterdir()} == {f"{kind}.jsonl.xz" for kind in LINES}
