@@ -111,7 +111,7 @@ def _next_vf(device: PciDevice, functions: list[PciDevice]) -> PciDevice:
     index = len(functions)
     first = functions[0]
     net = tuple(
-        NetInterface(f"{re.sub(r'[0-9]+$', '', interface.name)}{index}", mac_of(place, number), interface.mtu)
+        NetInterface(f"{re.sub(r'[0-9]+$', '', interface.name)}{index}", mac_of(address, number), interface.mtu)
         for number, interface in enumerate(first.net)
     )
     group = None if first.iommu_group is None else first.iommu_group + index
