@@ -62,8 +62,7 @@ def hanging_run(place: Path, workers: int) -> Iterator[Started]:
     plugin = {"resource": GPU, "per_numa": 1, "faults": ["Allocate=hang"]}
     matrix = {"machine": ["laptop", "xeon-2s"][:workers]}
     # The node gives up a pod after half a minute: with so many of them the run stays in the middle long enough for us.
-    containers = [{"name": "c", "requests": {"cpu": 1, GPU: 1}}]
-    pods = [{"name": f"p{i}", "containers": containers} for i in range(20)]
+    pods = [{"name": f"p{i}", "containers": [{"name": "c", "requests": {"cpu": 1, GPU: 1}}]} for i in range(20)]
     steps = [{"admit": pod, "expect": {"admitted": False}} for pod in pods]
     file = story(place, plugins=[plugin], matrix=matrix, steps=steps)
     mark = f"NUMAPROOF_TEST_MARK={uuid.uuid4().hex}"
@@ -81,9 +80,13 @@ def hanging_run(place: Path, workers: int) -> Iterator[Started]:
     def allocating(directory: Path) -> int:
         return sum('"Allocate"' in record.read_text() for record in directory.glob("*/r*/*.record"))
 
+    def warm_in() -> list[Path]:
+        assert process.poll() is None, process.communicate()[0]  # it has ended too early, and said why
+        return directories_of(mark)
+
     with process:
         try:
-            directory = wait_until(lambda: directories_of(mark), "the run's warm process", timeout=300)[0]
+            directory = wait_until(warm_in, "the run's warm process", timeout=300)[0]
             wait_until(lambda: allocating(directory) == workers, "the plugins' calls", timeout=300)
             yield Started(process, mark, directory)
         finally:
