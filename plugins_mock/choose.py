@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from numaproof.fake_sysfs.strict_yaml import YamlFault, read
 from numaproof.plugins_mock.boards import BOARDS
 from numaproof.plugins_mock.devices import MockDevice
 from numaproof.plugins_mock.errors import PluginError
@@ -41,13 +40,13 @@ def parse_device(text: str) -> MockDevice:
 def read_devices(path: Path) -> tuple[tuple[MockDevice, ...], Links]:
     """Devices and links of a YAML file: a list of `{id: a, numa: [0], links: {b: 2}}`; without `numa` no topology."""
     try:
-        rows = yaml.safe_load(path.read_text())
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = str(error).replace("\n", " ")
-        raise PluginError(f"{path}: cannot be read as YAML: {reason}") from error
+        document = read(path)
+    except YamlFault as error:
+        raise PluginError(str(error)) from None
+    rows, where = document.value, document.where
     if not isinstance(rows, list):
-        raise PluginError(f"{path}: not a list; write one entry a device: - {{id: a, numa: [0]}}")
-    devices = tuple(_device(row, f"{path}: [{number}]") for number, row in enumerate(rows))
+        raise PluginError(f"{where}: is not a list; write one entry a device: - {{id: a, numa: [0]}}")
+    devices = tuple(_device(row, str(where.at(number))) for number, row in enumerate(rows))
     return devices, links_of({str(row["id"]): row.get("links", {}) for row in rows})
 
 

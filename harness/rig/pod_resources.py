@@ -6,16 +6,18 @@ import grpc
 
 from numaproof.harness.api import podresources_v1_pb2 as api
 from numaproof.harness.api import podresources_v1_pb2_grpc as api_grpc
-from numaproof.harness.scenario.outcome import Given, Memory
+from numaproof.harness.decision.assignment import Assignment
+from numaproof.harness.providers.devices import Device
+from numaproof.harness.providers.memory import Block
 
 
-def listed_pods(channel: grpc.Channel, timeout: float) -> dict[str, dict[str, Given]]:
+def listed_pods(channel: grpc.Channel, timeout: float) -> dict[str, dict[str, Assignment]]:
     """List: pod name -> container name -> what it was given."""
     answer = api_grpc.PodResourcesListerStub(channel).List(api.ListPodResourcesRequest(), timeout=timeout)
     return {pod.name: _containers(pod) for pod in answer.pod_resources}
 
 
-def one_pod(channel: grpc.Channel, name: str, timeout: float) -> dict[str, Given] | None:
+def one_pod(channel: grpc.Channel, name: str, timeout: float) -> dict[str, Assignment] | None:
     """Get: container name -> what it was given; None: the node knows no such pod."""
     request = api.GetPodResourcesRequest(pod_name=name, pod_namespace="default")
     try:
@@ -28,28 +30,31 @@ def one_pod(channel: grpc.Channel, name: str, timeout: float) -> dict[str, Given
     return _containers(answer.pod_resources)
 
 
-def allocatable(channel: grpc.Channel, timeout: float) -> Given:
+def allocatable(channel: grpc.Channel, timeout: float) -> Assignment:
     """GetAllocatableResources: all that could be given to pods, in use or not."""
     stub = api_grpc.PodResourcesListerStub(channel)
     answer = stub.GetAllocatableResources(api.AllocatableResourcesRequest(), timeout=timeout)
-    return Given(frozenset(answer.cpu_ids), _memory(answer.memory), _devices(answer.devices))
+    return _assignment(answer.cpu_ids, answer.memory, answer.devices)
 
 
-def _containers(pod: api.PodResources) -> dict[str, Given]:
+def _containers(pod: api.PodResources) -> dict[str, Assignment]:
     return {
-        container.name: Given(frozenset(container.cpu_ids), _memory(container.memory), _devices(container.devices))
+        container.name: _assignment(container.cpu_ids, container.memory, container.devices)
         for container in pod.containers
     }
 
 
-def _memory(blocks: Iterable[api.ContainerMemory]) -> tuple[Memory, ...]:
-    return tuple(
-        Memory(block.memory_type, block.size, tuple(sorted(node.ID for node in block.topology.nodes)))
-        for block in blocks
+def _assignment(
+    cpus: Iterable[int], memory: Iterable[api.ContainerMemory], devices: Iterable[api.ContainerDevices]
+) -> Assignment:
+    blocks = (
+        Block(tuple(sorted(node.ID for node in block.topology.nodes)), block.memory_type, block.size)
+        for block in memory
     )
+    return Assignment(cpus=frozenset(cpus), memory=tuple(blocks), devices=_devices(devices))
 
 
-def _devices(messages: Iterable[api.ContainerDevices]) -> dict[str, dict[str, tuple[int, ...] | None]]:
+def _devices(messages: Iterable[api.ContainerDevices]) -> dict[str, tuple[Device, ...]]:
     """A device is listed once for each of its NUMA nodes."""
     found: dict[str, dict[str, tuple[int, ...] | None]] = {}
     for message in messages:
@@ -57,4 +62,7 @@ def _devices(messages: Iterable[api.ContainerDevices]) -> dict[str, dict[str, tu
         for device in message.device_ids:
             before = found.setdefault(message.resource_name, {}).get(device)
             found[message.resource_name][device] = here if before is None else tuple(sorted({*before, *(here or ())}))
-    return found
+    return {
+        resource: tuple(Device(device, numa) for device, numa in sorted(devices.items()))
+        for resource, devices in found.items()
+    }

@@ -14,6 +14,9 @@ import yaml
 
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
+from numaproof.harness.decision.assignment import Assignment
+from numaproof.harness.providers.devices import Device
+from numaproof.harness.providers.memory import Block
 from numaproof.harness.rig.explained import decision_lines, given_lines
 from numaproof.harness.rig.metrics_page import read_metrics
 from numaproof.harness.rig.observe.tool_views import View
@@ -22,7 +25,7 @@ from numaproof.harness.rig.plugin_fleet import PluginEvent
 from numaproof.harness.rig.pod_resources import allocatable, listed_pods, one_pod
 from numaproof.harness.runtimes import Running
 from numaproof.harness.runtimes.launcher import Launcher
-from numaproof.harness.scenario.outcome import Given, Memory, Outcome
+from numaproof.harness.scenario.outcome import Outcome
 from numaproof.harness.scenario.rig import RigFailedError
 from numaproof.harness.waiting import wait_until_nothing
 
@@ -100,7 +103,7 @@ class ReferenceNode:
         (self.plugin_directory / "kubelet_internal_checkpoint").unlink()
         self._restarted()
 
-    def assignments(self) -> Mapping[str, Mapping[str, Given]]:
+    def assignments(self) -> Mapping[str, Mapping[str, Assignment]]:
         """Pod name -> container name -> what it was given, of all pods that the node holds."""
         return {pod.name: _containers(pod) for pod in self._state().pods}
 
@@ -111,17 +114,17 @@ class ReferenceNode:
         except OSError as error:
             raise RigFailedError(f"the node did not show its metrics ({error})") from error
 
-    def pod_resources(self) -> Mapping[str, Mapping[str, Given]]:
+    def pod_resources(self) -> Mapping[str, Mapping[str, Assignment]]:
         """What PodResources lists: pod name -> container name -> what it was given."""
         with self._asked_to("list its pods"):
             return listed_pods(self._resources, _CALL_SECONDS)
 
-    def pod_resources_of(self, name: str) -> Mapping[str, Given] | None:
+    def pod_resources_of(self, name: str) -> Mapping[str, Assignment] | None:
         """What PodResources gets of one pod; None: it knows no such pod."""
         with self._asked_to(f"get the pod {name}"):
             return one_pod(self._resources, name, _CALL_SECONDS)
 
-    def allocatable(self) -> Given:
+    def allocatable(self) -> Assignment:
         """What PodResources calls allocatable."""
         with self._asked_to("show what is allocatable"):
             return allocatable(self._resources, _CALL_SECONDS)
@@ -245,13 +248,18 @@ def workloads_of(pod: api.Pod) -> tuple[Workload, ...]:
     )
 
 
-def _containers(pod: api.Pod) -> dict[str, Given]:
+def _containers(pod: api.Pod) -> dict[str, Assignment]:
     """What the containers of a pod were given; those that hold nothing are there too."""
     return {
-        container.name: Given(
-            frozenset(container.cpus),
-            tuple(Memory(block.resource, block.size, tuple(sorted(block.nodes))) for block in container.memory),
-            {held.resource: {one.id: _nodes(one) for one in held.devices} for held in container.devices},
+        container.name: Assignment(
+            cpus=frozenset(container.cpus),
+            memory=tuple(Block(tuple(sorted(block.nodes)), block.resource, block.size) for block in container.memory),
+            devices={
+                held.resource: tuple(
+                    Device(one.id, _nodes(one)) for one in sorted(held.devices, key=lambda one: one.id)
+                )
+                for held in container.devices
+            },
         )
         for container in pod.containers
     }

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from numaproof.fake_sysfs import Machine
+from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.judge import differences
 from numaproof.harness.scenario.model import Expected
-from numaproof.harness.scenario.outcome import Calls, Given, Outcome, Seen
+from numaproof.harness.scenario.outcome import Calls, Outcome, Seen
 from numaproof.harness.scenario.rig import Rig, RigFailedError
 from numaproof.harness.scenario.sizes import Sizes
 from numaproof.harness.scenario.steps.action import Story
@@ -54,7 +55,7 @@ def _seen(rig: Rig, outcome: Outcome, before: Calls, expected: Iterable[Expected
         _since(before, rig.plugins.calls()),
         rig.node.metrics() if any(one.metrics for one in expected) else {},
         {pod: None if containers is None else tuple(containers) for pod, containers in got.items()},
-        rig.node.allocatable() if any(one.allocatable for one in expected) else Given(),
+        rig.node.allocatable() if any(one.allocatable for one in expected) else Assignment(),
     )
 
 
@@ -100,16 +101,13 @@ def _untold(rig: Rig, pods: Mapping[str, Outcome]) -> list[str]:
     return wrong
 
 
-def _shown(given: Given) -> Given:
+def _shown(given: Assignment) -> Assignment:
     """What PodResources shows of a container: all but devices whose topology has no nodes, as in the kubelet."""
-    devices = {
-        resource: {device: nodes for device, nodes in held.items() if nodes != ()}
-        for resource, held in given.devices.items()
-    }
+    devices = {resource: tuple(one for one in held if one.numa != ()) for resource, held in given.devices.items()}
     return replace(given, devices={resource: held for resource, held in devices.items() if held})
 
 
-def _things(given: Given) -> Iterator[tuple[str, str]]:
+def _things(given: Assignment) -> Iterator[tuple[str, str]]:
     """What only one pod may hold."""
     yield from (("CPU", str(cpu)) for cpu in given.cpus)
-    yield from ((resource, device) for resource, devices in given.devices.items() for device in devices)
+    yield from ((resource, one.id) for resource, devices in given.devices.items() for one in devices)

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from numaproof.fake_sysfs.lists import format_cpulist
+from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.pods.quantity import parse_quantity
 from numaproof.harness.scenario.model import Expected
-from numaproof.harness.scenario.outcome import Calls, Given, Outcome, Seen
+from numaproof.harness.scenario.outcome import Calls, Outcome, Seen
 from numaproof.harness.scenario.sizes import Sizes
 
 
@@ -88,13 +89,13 @@ def _told(names: Iterable[str] | None) -> str:
     return "nothing" if names is None else f"the containers {sorted(names)}"
 
 
-def nodes_of(given: Given, node_of_cpu: Mapping[int, int]) -> frozenset[int]:
+def nodes_of(given: Assignment, node_of_cpu: Mapping[int, int]) -> frozenset[int]:
     """The NUMA nodes that a container's CPUs, memory and devices come from."""
-    of_devices = (nodes or () for devices in given.devices.values() for nodes in devices.values())
+    of_devices = (one.numa or () for devices in given.devices.values() for one in devices)
     return frozenset(node_of_cpu[cpu] for cpu in given.cpus).union(_memory_nodes(given), *of_devices)
 
 
-def _memory_nodes(given: Given) -> frozenset[int]:
+def _memory_nodes(given: Assignment) -> frozenset[int]:
     return frozenset().union(*(block.nodes for block in given.memory))
 
 
@@ -156,7 +157,7 @@ def _container(
         if amount != wanted:
             yield f"expected {wanted} bytes of {resource} for {name}, were {amount}"
     for resource, wanted in keys.get("devices", {}).items():
-        held = given.devices.get(resource, {})
+        held = {one.id: one.numa for one in given.devices.get(resource, ())}
         if isinstance(wanted, int):
             if len(held) != wanted:
                 yield f"expected {wanted} of {resource} for {name}, were {sorted(held)}"

@@ -1,29 +1,15 @@
-"""What a node under test answered: a verdict, and what each container was given; the same for every kind of node."""
+"""What a node under test answered: a verdict, and what each container was given; the same for every kind of node.
+
+What a node shows of an assignment are CPUs, memory and devices; affinity and health stay at their defaults.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from numaproof.harness.decision.assignment import Assignment
+
 # resource -> call -> how often
 Calls = Mapping[str, Mapping[str, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """A block of memory that NUMA nodes hold together."""
-
-    resource: str  # "memory", "hugepages-1Gi"
-    size: int  # bytes
-    nodes: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What a container was given."""
-
-    cpus: frozenset[int] = frozenset()  # exclusive ones; empty: the shared pool
-    memory: tuple[Memory, ...] = ()
-    # resource -> id -> its NUMA nodes; None: its plugin sent no topology, empty: one without nodes
-    devices: Mapping[str, Mapping[str, tuple[int, ...] | None]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +19,7 @@ class Outcome:
     admitted: bool
     reason: str = ""
     message: str = ""
-    containers: Mapping[str, Given] = field(default_factory=dict)
+    containers: Mapping[str, Assignment] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +30,4 @@ class Seen:
     calls: Calls = field(default_factory=dict)  # in this step
     metrics: Mapping[str, float] = field(default_factory=dict)  # sample -> its value now
     listed: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)  # pod -> containers; None: unknown
-    allocatable: Given = Given()
+    allocatable: Assignment = field(default_factory=Assignment)

@@ -4,7 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from numaproof.harness.scenario.outcome import Calls, Given, Outcome
+from numaproof.harness.decision.assignment import Assignment
+from numaproof.harness.scenario.outcome import Calls, Outcome
 
 
 class RigFailedError(Exception):
@@ -57,19 +58,19 @@ class NodeUnderTest(Protocol):
     def lose_device_checkpoint(self) -> None:
         """End the node hard, take its device checkpoint away, and start it again."""
 
-    def assignments(self) -> Mapping[str, Mapping[str, Given]]:
+    def assignments(self) -> Mapping[str, Mapping[str, Assignment]]:
         """Pod name -> container name -> what it was given, of all pods that the node holds."""
 
     def metrics(self) -> Mapping[str, float]:
         """The node's metrics: sample, as `samples.sample_name` spells it -> value."""
 
-    def pod_resources(self) -> Mapping[str, Mapping[str, Given]]:
+    def pod_resources(self) -> Mapping[str, Mapping[str, Assignment]]:
         """What PodResources lists: pod name -> container name -> what it was given."""
 
-    def pod_resources_of(self, name: str) -> Mapping[str, Given] | None:
+    def pod_resources_of(self, name: str) -> Mapping[str, Assignment] | None:
         """What PodResources gets of one pod; None: it knows no such pod."""
 
-    def allocatable(self) -> Given:
+    def allocatable(self) -> Assignment:
         """What PodResources calls allocatable."""
 
 

@@ -170,7 +170,7 @@ def test_links_from_a_file(tmp_path: Path) -> None:
     assert prefer(["a", "b", "c"], [], 2) == [["a", "b"]]
     assert prefer(["b", "c"], [], 2) == [["b", "c"]]
     place.write_text("- {id: a, links: [b]}\n")
-    with pytest.raises(PluginError, match=r"devices\.yaml: \[0\]\.links: \['b'\] is not a mapping"):
+    with pytest.raises(PluginError, match=r"devices\.yaml:1: \[0\]\.links: \['b'\] is not a mapping"):
         read_devices(place)
 
 
@@ -183,7 +183,7 @@ def test_links_from_a_file(tmp_path: Path) -> None:
         (["--board", "dgx9"], "known: dgx1-v100"),
         (["--fault", "Allocate"], "fault 'Allocate'"),
         (["--devices", "{directory}/none.yaml"], "none.yaml: cannot be read"),
-        (["--devices", "{directory}/odd.yaml"], "odd.yaml: [1]: unknown key 'nuna'"),
+        (["--devices", "{directory}/odd.yaml"], "odd.yaml:2: [1]: unknown key 'nuna'"),
         (["--sysfs-root", "{directory}"], "no such directory"),
         (["--dir", "{directory}/none"], "cannot serve there"),
         (["--record", "{directory}/none/record"], "--record"),

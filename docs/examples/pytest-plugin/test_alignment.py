@@ -21,7 +21,7 @@ def test_a_gpu_comes_from_the_node_of_its_cpus(machine, node, plugin):
     given = outcome.containers["app"]
     node_of = {cpu.id: cpu.node for cpu in machine.cpus}
     (numa_node,) = {node_of[cpu] for cpu in given.cpus}
-    assert set(given.devices[GPU].values()) == {(numa_node,)}
+    assert {device.numa for device in given.devices[GPU]} == {(numa_node,)}
 
 
 @pytest.mark.machine("dgx-a100")

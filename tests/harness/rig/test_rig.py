@@ -7,9 +7,9 @@ from numaproof.harness.rig.rig import LiveRig
 from numaproof.harness.runtimes.launcher import PlainLauncher
 from numaproof.harness.runtimes.local import ProcessRuntime
 from numaproof.harness.runtimes.trees import Trees, machine_of
-from numaproof.harness.scenario.outcome import Given
 from numaproof.harness.scenario.rig import FakeDevice, FakePlugin
 from tests.harness.commands.stories import NUMAPROOF
+from tests.harness.scenario.fake_rig import given_of
 from tests.places import short_directory
 
 MACHINE = "pack:2 [numa(memory=4GB)] core:4 pu:1"
@@ -34,14 +34,14 @@ def test_pods_plugins_and_restarts() -> None:
         root.mkdir()
         node = ReferenceNode(launcher, root, CONFIG, "current")
         with LiveRig(node, [plugin], root, launcher, runtime, tree, machine_of(MACHINE)) as rig:
-            given = Given(frozenset({4, 5}), (), {GPU: {"g1": (1,)}})
+            given = given_of({4, 5}, (), {GPU: {"g1": (1,)}})
             assert rig.node.admit(pod("first")).containers == {"app": given}
             assert rig.plugins.calls()[GPU]["Allocate"] == 1
             rig.plugins.stop(GPU)
             rig.plugins.restart(GPU)
             rig.node.restart()
             assert rig.node.assignments() == {"first": {"app": given}}
-            assert rig.node.allocatable().devices == {GPU: {"g1": (1,)}}
+            assert rig.node.allocatable().devices == given_of(devices={GPU: {"g1": (1,)}}).devices
             rig.node.remove("first")
             assert rig.node.admit(pod("second")).admitted
         assert not root.exists()

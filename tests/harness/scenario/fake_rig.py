@@ -7,15 +7,30 @@ from pathlib import Path
 from typing import Any
 
 from numaproof import fake_sysfs
+from numaproof.harness.decision.assignment import Assignment
+from numaproof.harness.providers.devices import Device
+from numaproof.harness.providers.memory import Block
 from numaproof.harness.scenario.drive import drive
 from numaproof.harness.scenario.instances import Instance
-from numaproof.harness.scenario.outcome import Given, Memory, Outcome
+from numaproof.harness.scenario.outcome import Outcome
 from numaproof.harness.scenario.parse import parse_scenario
 from numaproof.harness.scenario.sizes import sizes_of
 
 MACHINE = fake_sysfs.parse_machine("pack:2 [numa] core:4 pu:1")  # CPUs 0-3 on node 0, 4-7 on node 1
 GPU = "example.com/gpu"
-Held = dict[str, dict[str, Given]]
+Held = dict[str, dict[str, Assignment]]
+
+
+def given_of(
+    cpus: Collection[int] = (),
+    memory: Collection[Block] = (),
+    devices: Mapping[str, Mapping[str, tuple[int, ...] | None]] | None = None,
+) -> Assignment:
+    """What a container was given, in short: devices by resource and id, with their NUMA nodes."""
+    listed = {
+        resource: tuple(Device(*one) for one in sorted(held.items())) for resource, held in (devices or {}).items()
+    }
+    return Assignment(cpus=frozenset(cpus), memory=tuple(memory), devices=listed)
 
 
 class FakeRig:
@@ -28,7 +43,7 @@ class FakeRig:
         self.done: list[tuple[Any, ...]] = []
         self.allocations = 0
         self.seen_wrong: list[str] = []
-        self.answer: Callable[[Given], Given] = lambda given: given  # what it makes of what it gives
+        self.answer: Callable[[Assignment], Assignment] = lambda given: given  # what it makes of what it gives
         self.disturb: Callable[[Held], None] = lambda held: None  # what goes wrong at the next step
         self.mistell: Callable[[Held], None] = lambda told: None  # what goes wrong in what PodResources lists
         self.forgets = ""  # the pod that PodResources does not get
@@ -40,7 +55,7 @@ class FakeRig:
         if len(self.held) == 3:
             return Outcome(False, "TopologyAffinityError", "no locality")
         self.allocations += 1
-        given = self.answer(Given(frozenset({self.allocations}), (), {GPU: {f"gpu-{self.allocations}": (0,)}}))
+        given = self.answer(given_of({self.allocations}, (), {GPU: {f"gpu-{self.allocations}": (0,)}}))
         containers = {"app": given}
         self.held[manifest["metadata"]["name"]] = dict(containers)
         self.disturb(self.held)
@@ -81,20 +96,20 @@ class FakeRig:
     def start(self, name: str) -> list[str]:
         return [f"{name}: {text}" for text in self.seen_wrong]
 
-    def assignments(self) -> Mapping[str, Mapping[str, Given]]:
+    def assignments(self) -> Mapping[str, Mapping[str, Assignment]]:
         return self.held
 
-    def pod_resources(self) -> Mapping[str, Mapping[str, Given]]:
+    def pod_resources(self) -> Mapping[str, Mapping[str, Assignment]]:
         told = {pod: dict(containers) for pod, containers in self.held.items()}
         self.mistell(told)
         return told
 
-    def pod_resources_of(self, name: str) -> Mapping[str, Given] | None:
+    def pod_resources_of(self, name: str) -> Mapping[str, Assignment] | None:
         return None if name == self.forgets else self.pod_resources().get(name)
 
-    def allocatable(self) -> Given:
+    def allocatable(self) -> Assignment:
         self.asked.append("allocatable")
-        return Given(frozenset(range(1, 8)), (Memory("memory", 3 << 30, (0, 1)),), {GPU: {"gpu-1": (0,)}})
+        return given_of(range(1, 8), (Block((0, 1), "memory", 3 << 30),), {GPU: {"gpu-1": (0,)}})
 
     def metrics(self) -> Mapping[str, float]:
         self.asked.append("metrics")

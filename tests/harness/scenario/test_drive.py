@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from numaproof.errors import UserError
-from numaproof.harness.scenario.outcome import Given, Memory
-from tests.harness.scenario.fake_rig import GPU, FakeRig, Held, admit, driven
+from numaproof.harness.providers.memory import Block
+from tests.harness.scenario.fake_rig import GPU, FakeRig, Held, admit, driven, given_of
 
 
 def test_a_story_without_differences(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_a_story_without_differences(tmp_path: Path) -> None:
 
 
 def lose(held: Held) -> None:
-    held["a"] = {"app": Given(frozenset(), (), held["a"]["app"].devices)}
+    held["a"] = {"app": replace(held["a"]["app"], cpus=frozenset())}
 
 
 def vanish(held: Held) -> None:
@@ -91,11 +91,11 @@ def other_cpus(told: Held) -> None:
 
 
 def other_memory(told: Held) -> None:
-    told["a"]["app"] = replace(told["a"]["app"], memory=(Memory("memory", 1, (0,)),))
+    told["a"]["app"] = replace(told["a"]["app"], memory=(Block((0,), "memory", 1),))
 
 
 def other_node(told: Held) -> None:
-    told["a"]["app"] = replace(told["a"]["app"], devices={GPU: {"gpu-1": (1,)}})
+    told["a"]["app"] = replace(told["a"]["app"], devices=given_of(devices={GPU: {"gpu-1": (1,)}}).devices)
 
 
 @pytest.mark.parametrize("mistell", [hide_pod, hide_container, other_cpus, other_memory, other_node])
@@ -104,7 +104,7 @@ def test_pod_resources_must_tell_what_was_admitted(tmp_path: Path, mistell: Call
     rig.mistell = mistell
     (found,) = driven(tmp_path, rig, admit("a"))
     assert found.startswith("steps[0]: PodResources lists ")
-    assert " for a, admitted was {'app': Given(" in found
+    assert " for a, admitted was {'app': Assignment(" in found
 
 
 def test_pod_resources_must_not_tell_of_others(tmp_path: Path) -> None:
@@ -117,14 +117,14 @@ def test_list_and_get_must_agree(tmp_path: Path) -> None:
     rig = FakeRig()
     rig.forgets = "a"
     (found,) = driven(tmp_path, rig, admit("a"), {"remove": "a"})
-    assert found.startswith("steps[0]: PodResources lists {'app': Given(")
+    assert found.startswith("steps[0]: PodResources lists {'app': Assignment(")
     assert found.endswith(" for a, and gets None")
 
 
 def test_a_device_whose_topology_has_no_nodes_is_not_listed(tmp_path: Path) -> None:
     rig = FakeRig()
 
-    rig.answer = lambda given: replace(given, devices={GPU: {"gpu-1": ()}})
+    rig.answer = lambda given: replace(given, devices=given_of(devices={GPU: {"gpu-1": ()}}).devices)
     rig.mistell = lambda told: told["a"].update(app=replace(told["a"]["app"], devices={}))
     assert driven(tmp_path, rig, admit("a")) == []
 
@@ -180,7 +180,7 @@ def test_nothing_is_given_twice(tmp_path: Path, thing: str) -> None:
     def twice(held: Held) -> None:
         if "b" in held:
             first = held["a"]["app"]
-            held["b"]["app"] = Given(first.cpus) if thing.startswith("CPU") else Given(devices=first.devices)
+            held["b"]["app"] = given_of(first.cpus) if thing.startswith("CPU") else replace(first, cpus=frozenset())
 
     rig.disturb = twice
     found = driven(tmp_path, rig, admit("a"), admit("b"))

@@ -5,18 +5,21 @@ from typing import Any
 import pytest
 
 from numaproof import fake_sysfs
+from numaproof.harness.decision.assignment import Assignment
+from numaproof.harness.providers.memory import Block
 from numaproof.harness.scenario.judge import differences
 from numaproof.harness.scenario.model import Expected
-from numaproof.harness.scenario.outcome import Given, Memory, Outcome, Seen
+from numaproof.harness.scenario.outcome import Outcome, Seen
 from numaproof.harness.scenario.sizes import sizes_of
+from tests.harness.scenario.fake_rig import given_of
 
 SIZES = sizes_of(fake_sysfs.parse_machine("pack:2 [numa] core:4 pu:1"), memory_static=False)
 NODE_OF_CPU = {cpu: cpu // 4 for cpu in range(8)}
 
-SPREAD = Given(frozenset({1, 5}), (Memory("memory", 1 << 30, (0, 1)),), {"e/g": {"a": (0,), "b": (1,)}})
-ON_ZERO = Given(frozenset({1, 2}), (Memory("memory", 1 << 20, (0,)),), {"e/g": {"a": (0,), "c": (0,)}})
-NOWHERE = Given(devices={"e/g": {"a": None, "b": ()}})
-ON_ONE = Given(frozenset({6}), (), {})
+SPREAD = given_of({1, 5}, (Block((0, 1), "memory", 1 << 30),), {"e/g": {"a": (0,), "b": (1,)}})
+ON_ZERO = given_of({1, 2}, (Block((0,), "memory", 1 << 20),), {"e/g": {"a": (0,), "c": (0,)}})
+NOWHERE = given_of(devices={"e/g": {"a": None, "b": ()}})
+ON_ONE = given_of({6}, (), {})
 REJECTED = Outcome(False, "TopologyAffinityError", "Resources cannot be allocated with Topology locality")
 CALLS = {"e/g": {"Allocate": 1}}
 
@@ -25,7 +28,7 @@ def found(expected: Expected, seen: Outcome) -> list[str]:
     return differences(expected, Seen(seen, CALLS), SIZES, NODE_OF_CPU, "steps[0]")
 
 
-def one(given: Given) -> Outcome:
+def one(given: Assignment) -> Outcome:
     return Outcome(True, containers={"c": given})
 
 
@@ -86,9 +89,7 @@ def test_calls(times: int, held: bool) -> None:
 
 # The nodes with CPUs are 0 and 8, and have 4 threads a core; the others hold the memory of GPUs.
 POWER = fake_sysfs.preset("power9-ac922")
-ON_EIGHT = Given(
-    frozenset({88, 89, 90, 91}), (Memory("memory", 1 << 20, (8,)),), {"e/g": {"a": (8,)}, "e/n": {"b": (0, 8)}}
-)
+ON_EIGHT = given_of({88, 89, 90, 91}, (Block((8,), "memory", 1 << 20),), {"e/g": {"a": (8,)}, "e/n": {"b": (0, 8)}})
 
 
 @pytest.mark.parametrize(
