@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.fake_sysfs.sizes import parse_size
-from numaproof.fake_sysfs.strict_yaml import Document, Where, YamlFault, load, read
+from numaproof.fake_sysfs.strict_yaml import Document, Where, YamlError, load, read
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ def read_yaml(path: Path) -> Document:
 def _mapping(read_document: Callable[[], Document]) -> Document:
     try:
         document = read_document()
-    except YamlFault as error:
+    except YamlError as error:
         raise MachineError(str(error)) from None
     if not isinstance(document.value, dict):
         file = document.where.file

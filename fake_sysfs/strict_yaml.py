@@ -14,6 +14,8 @@ from typing import Any
 import yaml
 from yaml.resolver import Resolver
 
+from numaproof.errors import UserError
+
 LARGEST = 4 << 20  # bytes of a file
 DEEPEST = 64  # levels: what people write has a handful
 LONGEST_NUMBER = 40  # characters
@@ -25,7 +27,7 @@ _Parser: Any = getattr(yaml, "CSafeLoader", None) or yaml.SafeLoader
 _KINDS = {f"tag:yaml.org,2002:{name}": name for name in ("null", "bool", "int", "float")}
 
 
-class YamlFault(ValueError):  # noqa: N818 (a fault of a file, which each caller tells as its own kind of error)
+class YamlError(UserError):
     """A file cannot be read; the text is one line: file and line, what is wrong, the remedy."""
 
 
@@ -62,17 +64,17 @@ class Document:
 
 
 def read(path: Path, *, typed: bool = True, largest: int = LARGEST) -> Document:
-    """The document of a file; a YamlFault if there is none to be read."""
+    """The document of a file; a YamlError if there is none to be read."""
     try:
         with path.open("rb") as file:
             content = file.read(largest + 1)
         if len(content) > largest:
-            raise YamlFault(f"{path}: is larger than {largest} bytes; give the file that was meant, or a part of it")
+            raise YamlError(f"{path}: is larger than {largest} bytes; give the file that was meant, or a part of it")
         text = content.decode()
     except UnicodeDecodeError as error:
-        raise YamlFault(f"{path}: is not UTF-8 text (byte {error.start}); write YAML") from None
+        raise YamlError(f"{path}: is not UTF-8 text (byte {error.start}); write YAML") from None
     except OSError as error:
-        raise YamlFault(f"{path}: cannot be read ({error.strerror}); give a file in YAML") from None
+        raise YamlError(f"{path}: cannot be read ({error.strerror}); give a file in YAML") from None
     return load(text, str(path), typed=typed)
 
 
@@ -111,11 +113,11 @@ class _Reading:
             last = self._text.rstrip().count("\n")  # libyaml finds the end of a text behind its last line
             line = f":{min(mark.line, last) + 1}" if mark else ""
             problem = getattr(error, "problem", None) or " ".join(str(error).split())
-            raise YamlFault(f"{self._file}{line}: is not YAML: {problem}; mend or quote it") from None
+            raise YamlError(f"{self._file}{line}: is not YAML: {problem}; mend or quote it") from None
         return Document(value, Where(self._file, self._lines))
 
-    def _fault(self, event: Any, problem: str) -> YamlFault:
-        return YamlFault(f"{self._file}:{_line(event)}: {problem}")
+    def _fault(self, event: Any, problem: str) -> YamlError:
+        return YamlError(f"{self._file}:{_line(event)}: {problem}")
 
     def _value(self, event: Any, keys: Keys) -> Any:
         self._lines.setdefault(keys, _line(event))  # of a mapping's entry: the line of its key

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from numaproof.fake_sysfs.strict_yaml import YamlFault, read
+from numaproof.fake_sysfs.strict_yaml import YamlError, read
 from numaproof.plugins_mock.boards import BOARDS
 from numaproof.plugins_mock.devices import MockDevice
 from numaproof.plugins_mock.errors import PluginError
@@ -41,7 +41,7 @@ def read_devices(path: Path) -> tuple[tuple[MockDevice, ...], Links]:
     """Devices and links of a YAML file: a list of `{id: a, numa: [0], links: {b: 2}}`; without `numa` no topology."""
     try:
         document = read(path)
-    except YamlFault as error:
+    except YamlError as error:
         raise PluginError(str(error)) from None
     rows, where = document.value, document.where
     if not isinstance(rows, list):

@@ -9,8 +9,8 @@ from typing import Any
 
 from numaproof import fake_sysfs
 from numaproof.errors import UserError
-from numaproof.harness.decision.config import Setting, config_of
-from numaproof.harness.node.config_file import read_settings
+from numaproof.fake_sysfs.strict_yaml import read
+from numaproof.harness.decision.config import Setting, config_of, settings_in
 from numaproof.harness.node.node import Node
 from numaproof.harness.vocabulary import SEMANTICS
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     for name in ("grace", "deadline"):
         if getattr(args, name) <= 0:
             raise UserError(f"--{name} {getattr(args, name):g}: give a number of seconds above 0")
-    settings = read_settings(args.config) if args.config else {}
+    settings = settings_in(read(args.config)) if args.config else {}
     flags = _flags(args)
     if "featureGates" in flags and isinstance(getattr(settings.get("featureGates"), "value", None), dict):
         flags["featureGates"].value.update(settings["featureGates"].value | flags["featureGates"].value)
@@ -106,11 +106,11 @@ def _flags(args: argparse.Namespace) -> dict[str, Setting]:
         "max_pods": ("maxPods", _text),
     }
     found = {}
-    for name, (key, read) in readers.items():
+    for name, (key, parse) in readers.items():
         given = getattr(args, name)
         if given is not None:
             flag = f"--{name.replace('_', '-')}"
-            found[key] = Setting(flag, read(flag, given))
+            found[key] = Setting(flag, parse(flag, given))
     return found
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from numaproof.errors import UserError
-from numaproof.fake_sysfs.strict_yaml import Where, YamlFault, read
+from numaproof.fake_sysfs.strict_yaml import Where, read
 from numaproof.harness.vocabulary import RUNTIMES
 
 OPTIONS_FILE = "numaproof.yaml"
@@ -58,10 +58,7 @@ def add_file_options(args: argparse.Namespace) -> None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        document = read(path)
-    except YamlFault as error:
-        raise UserError(str(error)) from None
+    document = read(path)
     content = document.value
     if not isinstance(content, dict) or not isinstance(content.get(_SECTION), dict) or set(content) != {_SECTION}:
         raise UserError(f"{path}: not of the form `{_SECTION}: {{option: value, ...}}`")

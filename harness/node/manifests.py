@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from numaproof.errors import UserError
-from numaproof.fake_sysfs.strict_yaml import YamlFault, load
+from numaproof.fake_sysfs.strict_yaml import load
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.pods.pod import Pod
 
@@ -18,7 +18,7 @@ def read_manifest(text: str) -> tuple[Pod, dict[str, Any]]:
     if len(text) > LONGEST:
         raise UserError(f"pod: a manifest of {len(text)} characters is too long; the most is {LONGEST}")
     # JSON is YAML too, but read many times faster as what it is.
-    return check_manifest(_json(text) if text.lstrip().startswith("{") else _yaml(text))
+    return check_manifest(_json(text) if text.lstrip().startswith("{") else load(text, "pod").value)
 
 
 def _json(text: str) -> Any:
@@ -35,13 +35,6 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{twice[:60]!r} is there twice in one object: keep one")
     return table
-
-
-def _yaml(text: str) -> Any:
-    try:
-        return load(text, "pod").value
-    except YamlFault as error:
-        raise UserError(str(error)) from None
 
 
 def check_manifest(manifest: Any) -> tuple[Pod, dict[str, Any]]:

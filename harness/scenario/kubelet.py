@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from numaproof.errors import UserError
-from numaproof.fake_sysfs.strict_yaml import Where, YamlFault, read
+from numaproof.fake_sysfs.strict_yaml import Where, YamlError, read
 from numaproof.harness.decision.config import Setting, config_of, settings_in, settings_of
 from numaproof.harness.scenario.fields import Fields
 
@@ -48,6 +48,6 @@ def _of_file(fields: Fields) -> dict[str, Setting]:
     kubelet = Fields({"file": named}, fields.at("kubelet"), ("file",))
     try:
         document = read(kubelet.path("file"))
-    except YamlFault as error:
+    except YamlError as error:
         raise UserError(f"{kubelet.at('file')}: {error}") from None
     return settings_in(document)

@@ -9,7 +9,7 @@ from typing import Any
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import preset_names
-from numaproof.fake_sysfs.strict_yaml import Where, YamlFault, read
+from numaproof.fake_sysfs.strict_yaml import Where, read
 from numaproof.harness.scenario.expectations import parse_expected
 from numaproof.harness.scenario.fields import Fields
 from numaproof.harness.scenario.kubelet import KubeletSection
@@ -37,10 +37,7 @@ _LARGEST = 1 << 20  # bytes of a file: it is more than any story needs
 
 def parse_scenario(path: Path) -> Scenario:
     """The scenario of a file, or one line that says what is wrong with it, and where."""
-    try:
-        document = read(path, largest=_LARGEST)
-    except YamlFault as error:
-        raise UserError(str(error)) from None
+    document = read(path, largest=_LARGEST)
     if isinstance(document.value, dict) and {"apiVersion", "kind"} <= document.value.keys():
         what = f"is a {document.value['kind']}, not a scenario"
         raise UserError(f"{path}: {what}; keep such files outside of the folders of scenarios")

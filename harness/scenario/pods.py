@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from numaproof.errors import UserError
-from numaproof.fake_sysfs.strict_yaml import Where, YamlFault, read
+from numaproof.fake_sysfs.strict_yaml import Where, YamlError, read
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.scenario.fields import Fields
 from numaproof.harness.scenario.size_words import SIZE_WORD, check_filled
@@ -127,7 +127,7 @@ def pod_from_file(fields: Fields) -> PodFromFile:
     path = fields.path("file")
     try:
         found = read(path)
-    except YamlFault as error:
+    except YamlError as error:
         raise UserError(f"{fields.at('file')}: {error}") from None
     for where, text in _texts(found.value, found.where):
         check_filled(text, where)

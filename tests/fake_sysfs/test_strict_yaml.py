@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numaproof.fake_sysfs import strict_yaml
-from numaproof.fake_sysfs.strict_yaml import LONGEST_NUMBER, Where, YamlFault, load, read
+from numaproof.fake_sysfs.strict_yaml import LONGEST_NUMBER, Where, YamlError, load, read
 
 
 @pytest.fixture(params=["CSafeLoader", "SafeLoader"], autouse=True)
@@ -115,7 +115,7 @@ FAULTS = [
 
 @pytest.mark.parametrize(("text", "said"), FAULTS, ids=[said[:30] for _, said in FAULTS])
 def test_a_fault_is_one_line(text: str, said: str) -> None:
-    with pytest.raises(YamlFault) as told:
+    with pytest.raises(YamlError) as told:
         load(text, "f")
     assert said in str(told.value)
     assert "\n" not in str(told.value)
@@ -125,7 +125,7 @@ def test_a_fault_is_one_line(text: str, said: str) -> None:
 @pytest.mark.parametrize("text", ["a: " + "[" * 1_000_000, "- " * 100_000 + "a", "{a: " * 100_000])
 @pytest.mark.parametrize("typed", [True, False])
 def test_what_is_nested_beyond_reason_is_refused_early(text: str, typed: bool) -> None:
-    with pytest.raises(YamlFault, match="f:1: is nested too deeply; 64 levels are the most"):
+    with pytest.raises(YamlError, match="f:1: is nested too deeply; 64 levels are the most"):
         load(text, "f", typed=typed)
 
 
@@ -138,7 +138,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         ("missing", r"missing: cannot be read \(No such file or directory\); give"),
         (".", r": cannot be read \(Is a directory\)"),
     ):
-        with pytest.raises(YamlFault, match=said):
+        with pytest.raises(YamlError, match=said):
             read(tmp_path / name, largest=10)
     (tmp_path / "good").write_text("a: 1")
     assert read(tmp_path / "good").value == {"a": 1}

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from numaproof.errors import UserError
-from numaproof.harness.decision.config import config_of
-from numaproof.harness.node.config_file import read_settings
+from numaproof.fake_sysfs.strict_yaml import read
+from numaproof.harness.decision.config import config_of, settings_in
 from tests.places import short_directory
 
 
 def test_a_file_is_read() -> None:
     with short_directory() as place:
         (place / "k.yaml").write_text("topologyManagerPolicy: restricted\n")
-        assert config_of(read_settings(place / "k.yaml")).topology_policy == "restricted"
+        assert config_of(settings_in(read(place / "k.yaml"))).topology_policy == "restricted"
 
 
 @pytest.mark.parametrize(
@@ -32,11 +32,11 @@ def test_a_file_that_is_not_a_configuration(content: bytes, message: str) -> Non
         file = place / "k.yaml"
         file.write_bytes(content)
         with pytest.raises(UserError) as caught:
-            read_settings(file)
+            settings_in(read(file))
     assert str(caught.value).startswith(f"{file}{message}")
     assert "\n" not in str(caught.value)
 
 
 def test_a_file_that_is_not_there() -> None:
     with pytest.raises(UserError, match=r"^/none/k\.yaml: cannot be read"):
-        read_settings(Path("/none/k.yaml"))
+        settings_in(read(Path("/none/k.yaml")))
