@@ -46,7 +46,7 @@ $(VENV)/ready: $(VENV)/python pyproject.toml
 	@touch $@
 
 $(VENV)/tox-ready: $(VENV)/ready
-	$(VENV)/bin/python -m pip install $(QUIETLY) 'tox>=4.30,<5'
+	$(VENV)/bin/python -m pip install $(QUIETLY) 'tox>=4.30'
 	@touch $@
 
 clean:
