@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import numaproof
 from tests.places import short_directory
 
 REPOSITORY = Path(__file__).parent.parent
@@ -82,7 +83,10 @@ def test_one_top_level_name_is_installed(installed: Installed, project: Path) ->
         check=True,
     ).stdout
     files = [line.strip() for line in shown.partition("Files:\n")[2].splitlines() if line.startswith("  ")]
-    assert {name.split("/")[0] for name in files} - {".."} == {"numaproof", "numaproof-0.1.0.dist-info"}
+    assert {name.split("/")[0] for name in files} - {".."} == {
+        "numaproof",
+        f"numaproof-{numaproof.__version__}.dist-info",
+    }
     assert [name for name in files if name.startswith("..")] == ["../../../bin/numaproof"]
 
 
