@@ -14,7 +14,7 @@ RANKS = (
     ("vocabulary", "resource_names", "socket_files", "waiting", "api"),
     ("pods",),
     ("topology",),
-    ("providers",),
+    ("providers", "cost"),
     ("decision",),
     ("vectors", "scenario"),
     ("node", "runtimes"),
