@@ -118,7 +118,7 @@ class Search:
             wanted = missing[number]
             if wanted == 0:
                 continue
-            if wanted < 0:
+            if not 0 < wanted <= sum(room[one] for one in layer.vertices):
                 return None
             prices = []
             for one in layer.vertices:
@@ -136,8 +136,6 @@ class Search:
                 wanted -= units
                 if not wanted:
                     break
-            if wanted:
-                return None
         return self._judged(region, counts, taken, assumed, bound)
 
     def _others(self, one: int, layer: int, missing: Sequence[int], room: Sequence[int]) -> int:
@@ -203,7 +201,6 @@ class Search:
         for (one, wish), (_, units) in zip(assumed, added, strict=True):
             charges, row = self._share[one], graph.weights[one]
             real = sum(row[other] * count for other, count in taken)
-            real -= row[one] * least[one]
             real += sum(charges[other] * number for other, number in added if other != one)
             real = units * real + graph.tables[one][counts[one]] - graph.tables[one][least[one]]
             weight += real - wish
