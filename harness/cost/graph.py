@@ -193,8 +193,9 @@ class _Builder:
                         of_class[found] = among_devices.total(found)
                 totals[resource] = {one: of_class[among_devices.class_of[Instance(resource, one)]] for one in ids}
         divisor = math.gcd(*(one for table in totals.values() for one in table.values())) or 1
+        largest = {resource: max(table.values()) for resource, table in totals.items()}
         return {
-            resource: {one: (max(table.values()) - total) // divisor for one, total in table.items()}
+            resource: {one: (largest[resource] - total) // divisor for one, total in table.items()}
             for resource, table in totals.items()
         }
 
