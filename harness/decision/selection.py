@@ -123,7 +123,7 @@ class CostSelector:
     def _in_whole_cores(
         self, chosen: Collection[str], available: frozenset[str], required: frozenset[str]
     ) -> frozenset[str]:
-        """As many CPUs, but whole cores: those of which most is chosen. The chosen ones where that does not come out."""
+        """As many CPUs, but whole cores: those of which most is chosen; unchanged where that does not come out."""
         cores = [frozenset(map(cpu_id, cpus_of(core))) for core in self._cpu.topology.groups[Level.CORE].values()]
         whole: frozenset[str] = frozenset()
         order = sorted(

@@ -123,7 +123,7 @@ def find_policy(name: str, semantics: Semantics = "current") -> Policy:
 
 
 def check_cost_option(name: str, text: str, policy: str, where: str) -> None:
-    """A UserError, at `where`, unless this is an option of the policy cost with a value of its kind, and that policy."""
+    """A UserError, at `where`, unless it is an option of the policy cost, with a value of its kind, and that policy."""
     if name not in _COST_OPTIONS:
         raise UserError(f"{where}: unknown option; choose of {', '.join(OPTIONS)}")
     if policy != SELECTING_POLICY:

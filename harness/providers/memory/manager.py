@@ -106,9 +106,7 @@ class MemoryManager:
         request = _request(pod, None)
         return self._hints(pod, request) if first is None else _hints_again(first, request)
 
-    def groups(
-        self, pod: Pod, container: Container | None, within: NodeMask | None = None
-    ) -> tuple[NodeMask, ...]:
+    def groups(self, pod: Pod, container: Container | None, within: NodeMask | None = None) -> tuple[NodeMask, ...]:
         """The groups of NUMA nodes that a container's memory, or the whole pod's, could come from, the smallest only.
 
         Empty: no memory is pinned, or there is no such group. What a container has it keeps; `within` counts alone

@@ -87,7 +87,8 @@ def ids(trace: Trace, name: str = "c", resource: str = GPU) -> set[str]:
 
 def account(trace: Trace, step: int = 0) -> Account:
     selection = trace.steps[step].selection
-    assert selection is not None and isinstance(selection.account, Account)
+    assert selection is not None
+    assert isinstance(selection.account, Account)
     return selection.account
 
 
@@ -97,7 +98,7 @@ def test_cpus_memory_and_devices_come_from_one_node() -> None:
     given = trace.given["c"]
     assert given.cpus == {4, 5, 6, 7}
     assert given.memory == (Block((1,), "memory", GIB),)
-    assert ids(trace) <= {"g2", "g3"} and len(ids(trace)) == 1
+    assert ids(trace) in ({"g2"}, {"g3"})
     assert given.affinity == TopologyHint(mask_of([1]), True)
 
 
@@ -128,7 +129,8 @@ def test_a_pod_that_asks_for_nothing_is_admitted_without_a_choice() -> None:
     trace = managers_of().admit(pod_of("p", container("c")))
     [step] = trace.steps
     assert trace.verdict.admitted
-    assert step.selection is not None and step.selection.account is None
+    assert step.selection is not None
+    assert step.selection.account is None
     assert trace.given["c"].affinity == TopologyHint(None, True)
 
 
@@ -354,7 +356,8 @@ def test_scope_pod_reuses_what_init_containers_leave() -> None:
     # At most four CPUs at a time, sidecar and init, and two GPUs.
     assert account(trace).request == {"cpu": 4, "memory": 1, GPU: 2}
     lasting = [trace.given[name].cpus for name in ("sidecar", "a", "b")]
-    assert frozenset().union(*lasting) < {4, 5, 6, 7} and sum(map(len, lasting)) == 3
+    assert frozenset().union(*lasting) < {4, 5, 6, 7}
+    assert sum(map(len, lasting)) == 3
     assert trace.given["a"].cpus | trace.given["b"].cpus < trace.given["init"].cpus
     assert ids(trace, "init") == ids(trace, "a")
 
@@ -389,7 +392,9 @@ def test_a_pod_that_is_admitted_again_keeps_what_it_has(scope: str) -> None:
 def test_a_provider_of_somebody_else_is_given_the_hint() -> None:
     class Provider:
         name = "other"
-        seen: list[TopologyHint] = []
+
+        def __init__(self) -> None:
+            self.seen: list[TopologyHint] = []
 
         def get_topology_hints(self, _pod: Pod, _container: object) -> Mapping[str, Any]:
             raise AssertionError("nobody is asked for hints")
