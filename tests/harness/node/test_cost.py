@@ -1,6 +1,5 @@
 """The policy cost on a running node: exactly what is chosen is given, kept, listed and explained."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -43,7 +42,7 @@ def chosen(selection: api.Selection) -> dict[str, Any]:
     return {"cpus": cpus, "memory": [[int(one.removeprefix("node")) for one in memory.split("+")]], **by_resource}
 
 
-def options(**cost: str) -> Mapping[str, Any]:
+def options(**cost: str) -> dict[str, Any]:
     return {"topologyManagerPolicyOptions": {f"cost-{name}": value for name, value in cost.items()}}
 
 
