@@ -300,7 +300,9 @@ class _Builder:
             if spot.place is not None or not isinstance(inner, Alike):
                 continue
             same_layer = {
-                weights[i][j] for j, other in enumerate(spots) if j != i and other.vertex.resource == spot.vertex.resource
+                weights[i][j]
+                for j, other in enumerate(spots)
+                if j != i and other.vertex.resource == spot.vertex.resource
             }
             for between in {inner.between} if len(inner.ids) > 1 else same_layer:
                 row = weights[i].copy()
