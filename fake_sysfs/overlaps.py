@@ -28,14 +28,15 @@ def repeated_pair(entries: Sequence[Told]) -> tuple[int, int] | None:
 
     A ValueError says that the entries consist of too many pieces for that.
     """
-    numbers: dict[tuple[str, str], int] = {}
+    numbers: dict[str, dict[str, int]] = defaultdict(dict)  # of a resource's instances, as they come
     seen: dict[int, list[tuple[int, int]]] = {}  # by the identity of a tuple: one that many entries share is read once
     blocks: dict[tuple[str, str], list[Block]] = defaultdict(list)
     count = 0
 
     def pieces(resource: str, ids: tuple[str, ...]) -> list[tuple[int, int]]:
         if id(ids) not in seen:
-            seen[id(ids)] = runs([numbers.setdefault((resource, one), len(numbers)) for one in ids])
+            known = numbers[resource]
+            seen[id(ids)] = runs([known.setdefault(one, len(known)) for one in ids])
         return seen[id(ids)]
 
     for index, entry in enumerate(entries):
