@@ -15,6 +15,7 @@ RANKS = (
     ("pods",),
     ("topology",),
     ("providers",),
+    ("cost",),
     ("decision",),
     ("vectors", "scenario"),
     ("node", "runtimes"),
@@ -35,7 +36,7 @@ BESIDE = {
 }
 
 # What deciding must not touch: files, sockets, processes, clocks.
-PURE = ("pods", "topology", "providers", "decision")
+PURE = ("pods", "topology", "providers", "cost", "decision")
 IMPURE = {
     *("os", "pathlib", "shutil", "tempfile"),
     *("socket", "subprocess", "threading", "asyncio", "signal"),

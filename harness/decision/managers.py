@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from numaproof.errors import UserError
+from numaproof.harness.cost.costs import Entry
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.fit import Room, find_shortage, requests_of
 from numaproof.harness.decision.trace import Trace
@@ -65,6 +66,7 @@ class Managers:
     ) -> None:
         # Who may hold something: the pods that are here, and the one that is being decided about.
         self._holders: set[str] = set()
+        self._reported_costs: dict[str, tuple[Entry, ...]] = {}
         policy = config.topology_policy if config.topology_manager_enabled else "none"
         self.topology = Manager(
             NumaInfo(machine.node_ids, machine.distances),
@@ -112,6 +114,17 @@ class Managers:
         for provider in self.topology.providers:
             provider.remove(uid)
         self.topology.remove_pod(uid)
+
+    @property
+    def reported_costs(self) -> Mapping[str, tuple[Entry, ...]]:
+        """What plugins say that their devices cost, by resource; one that says nothing is not in it."""
+        return self._reported_costs
+
+    def update_costs(self, resource: str, entries: tuple[Entry, ...]) -> None:
+        """Know what the devices of a resource cost from now on; without entries, nothing."""
+        self._reported_costs.pop(resource, None)
+        if entries:
+            self._reported_costs[resource] = entries
 
     def checkpoint(self) -> Any:
         """Who holds what, with every provider, to come back to by `rollback`."""
