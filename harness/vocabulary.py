@@ -1,5 +1,6 @@
 """Words, limits and classes that several parts share, each said once."""
 
+from collections.abc import Mapping
 from typing import Literal, get_args
 
 Semantics = Literal["current", "kep"]
@@ -32,3 +33,25 @@ def is_gpu(class_code: int) -> bool:
 def is_nic(class_code: int) -> bool:
     """Whether a PCI function of this class (24 bits) is a network card: Ethernet, InfiniBand."""
     return class_code >> 8 in {0x0200, 0x0207}
+
+
+# What a plugin of each kind usually calls its resource.
+USUAL_RESOURCES: Mapping[str, str] = {
+    "gpu": "nvidia.com/gpu",
+    "nic": "intel.com/sriov_netdevice",
+    "rdma": "rdma/hca",
+    "fpga": "fpga.intel.com/af",
+    "qat": "qat.intel.com/generic",
+}
+
+
+def kind_of(class_code: int, *, is_vf: bool) -> str | None:
+    """The kind of plugin that offers a PCI function of this class (24 bits): a key of USUAL_RESOURCES; None: none.
+
+    Of network cards, virtual functions and the cards as a whole are two resources.
+    """
+    if is_gpu(class_code):
+        return "gpu"
+    if is_nic(class_code):
+        return "nic" if is_vf else "rdma"
+    return {0x1200: "fpga", 0x0B40: "qat"}.get(class_code >> 8)

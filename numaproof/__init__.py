@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from numaproof.fake_sysfs.alter import with_vfs as with_vfs
     from numaproof.fake_sysfs.alter import without_cpus as without_cpus
     from numaproof.fake_sysfs.change import change as change_tree
+    from numaproof.fake_sysfs.device_costs import DeviceCost as DeviceCost
+    from numaproof.fake_sysfs.device_costs import device_costs as device_costs
     from numaproof.harness.api import deviceplugin_v1beta1_pb2 as deviceplugin_pb2
     from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as deviceplugin_pb2_grpc
     from numaproof.harness.api import numaproof_v1_pb2 as control_pb2
@@ -72,6 +74,8 @@ _HOMES = {
     "without_cpus": ("fake_sysfs.alter", "without_cpus"),
     "with_hugepages": ("fake_sysfs.alter", "with_hugepages"),
     "with_vfs": ("fake_sysfs.alter", "with_vfs"),
+    "device_costs": ("fake_sysfs.device_costs", "device_costs"),
+    "DeviceCost": ("fake_sysfs.device_costs", "DeviceCost"),
     # Deciding
     "Managers": ("harness.decision.managers", "Managers"),
     "ManagerConfig": ("harness.decision.managers", "ManagerConfig"),
@@ -118,6 +122,7 @@ __all__ = [
     "AllocationError",
     "Assignment",
     "Container",
+    "DeviceCost",
     "Fault",
     "HintFamily",
     "HintProvider",
@@ -143,6 +148,7 @@ __all__ = [
     "control_pb2",
     "control_pb2_grpc",
     "describe_machine",
+    "device_costs",
     "deviceplugin_pb2",
     "deviceplugin_pb2_grpc",
     "ids_of",

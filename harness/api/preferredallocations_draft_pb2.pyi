@@ -34,7 +34,7 @@ class PreferredAllocationsOptions(google.protobuf.message.Message):
     get_preferred_allocations_available: builtins.bool
     """preferred_allocations are answered, and decide which hints are preferred."""
     costs_available: builtins.bool
-    """preferred_allocations_for_domain are answered with costs."""
+    """preferred_allocations_for_domain are answered with costs, also where no sets are."""
     def __init__(
         self,
         *,
@@ -53,7 +53,10 @@ class PreferredAllocationsRequest(google.protobuf.message.Message):
     MUST_INCLUDE_DEVICEIDS_FIELD_NUMBER: builtins.int
     SIZE_FIELD_NUMBER: builtins.int
     size: builtins.int
-    """How many devices each answer holds, those of must_include included."""
+    """How many devices each answer holds, those of must_include included; 0: no sets are wanted, only costs. A node asks
+    so, with all devices, once the plugin has sent its first list and after each list with other devices: costs do not
+    change while the devices stay.
+    """
     @property
     def available_deviceIDs(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
     @property
@@ -81,7 +84,9 @@ class PreferredAllocationsResponse(google.protobuf.message.Message):
     def preferred_allocations(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[numaproof.harness.api.deviceplugin_v1beta1_pb2.ContainerAllocateRequest]: ...
     @property
     def preferred_allocations_for_domain(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___PreferredAllocationsForDomain]:
-        """The extension for cost-based selection. Its draft gave it the number 1, which the plural draft had taken."""
+        """The extension for cost-based selection. Its draft gave it the number 1, which the plural draft had taken: whoever
+        reads the one as the other finds sets whose ids are the bytes of messages. Hence 2.
+        """
 
     def __init__(
         self,
@@ -95,7 +100,7 @@ global___PreferredAllocationsResponse = PreferredAllocationsResponse
 
 @typing.final
 class PreferredAllocationsForDomain(google.protobuf.message.Message):
-    """What it costs to use devices of this plugin together with instances of a domain."""
+    """What it costs to use devices of this plugin together with instances of a domain: each with each."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -106,16 +111,16 @@ class PreferredAllocationsForDomain(google.protobuf.message.Message):
     resource_domain: builtins.str
     """"cpu", "memory" or a resource's name; empty: the plugin's own resource."""
     cost: builtins.int
-    """A distance of any scale: only comparisons within one plugin count. Cheaper is nearer."""
+    """A distance of any scale, 0 or more: only comparisons within one plugin count. Cheaper is nearer."""
     @property
     def preferred_allocations(self) -> numaproof.harness.api.deviceplugin_v1beta1_pb2.ContainerAllocateRequest:
-        """Instances of the domain: devices of another plugin, CPUs ("cpu7"), memory nodes ("node1"), or, in the plugin's own
-        domain, devices that are to be allocated together.
-        """
+        """Instances of the domain: devices of another plugin, CPUs ("cpu7"), memory nodes ("node1"), or devices of this plugin."""
 
     @property
     def from_deviceIDs(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Devices of this plugin at which the cost starts; empty: every available device. Not used in the own domain."""
+        """Devices of this plugin at which the cost starts, which the draft has no word for. Empty, in another domain: every
+        available device; in the own domain: each of the instances, so that every pair among them costs so much.
+        """
 
     def __init__(
         self,

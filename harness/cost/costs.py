@@ -1,5 +1,6 @@
 """What is known of the costs between instances: who said what, raw and remapped to [0..100]."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -45,6 +46,8 @@ class Costs:
     unlisted: Unlisted = "nothing"
     # Of every reporter: what its costs are multiplied with, so that the largest becomes 100.
     factors: Mapping[str, Fraction] = field(init=False)
+    # Remapped costs times this are whole numbers: what is computed with, since nothing may be lost.
+    scale: int = field(init=False)
 
     def __post_init__(self) -> None:
         largest = {report.reporter: Fraction(0) for report in self.reports}
@@ -55,3 +58,11 @@ class Costs:
             largest[SYSTEM] = max(largest.get(SYSTEM, Fraction(0)), Fraction(self.system.largest))
         factors = {reporter: FULL / most if most else Fraction(0) for reporter, most in largest.items()}
         object.__setattr__(self, "factors", factors)
+        raw = {(report.reporter, entry.cost) for report in self.reports for entry in report.entries}
+        remapped = [factors[reporter] * cost for reporter, cost in raw]
+        scale = math.lcm(*(one.denominator for one in (*remapped, *factors.values())))
+        object.__setattr__(self, "scale", scale)
+
+    def scaled(self, reporter: str, cost: Fraction | int) -> int:
+        """A raw cost of a reporter, remapped, in units of 1 / scale."""
+        return int(cost * self.factors[reporter] * self.scale)

@@ -1,25 +1,30 @@
 """What a request was answered with: the chosen instances, what they cost, and what is proven about that."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
-Chosen = Mapping[str, tuple[str, ...]]  # ids by resource, both in their natural order
+from numaproof.harness.cost.costs import Costs
+from numaproof.harness.cost.pairs import Chosen, pairs
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
     """A set of instances that satisfies a request. Costs are sums over all its pairs, in both directions."""
 
+    costs: Costs = field(repr=False)
     chosen: Chosen
     cost: Fraction  # of costs remapped to [0..100]
-    raw_cost: Fraction
     bound: Fraction  # no set that satisfies the request costs less
     greedy: Fraction  # what the greedy walk's set costs
     greedy_chosen: Chosen
     annealed: Fraction | None  # what the best set of the annealing costs; None: it was not needed
     seed: int  # of the annealing
     searched: int  # sets of sets that the exact solver looked into
+
+    @property
+    def raw_cost(self) -> Fraction:
+        """The same sum of the costs as they were reported."""
+        return sum((pair.there + pair.back for pair in pairs(self.costs, self.chosen)), start=Fraction(0))
 
     @property
     def optimal(self) -> bool:

@@ -1,11 +1,21 @@
 """From costs and a request to the cheapest set that satisfies it."""
 
 from collections.abc import Collection, Mapping
+from fractions import Fraction
 
+from numaproof.harness.cost.anneal import anneal
 from numaproof.harness.cost.costs import Costs
+from numaproof.harness.cost.exact import Search
+from numaproof.harness.cost.graph import build
+from numaproof.harness.cost.greedy import walk
 from numaproof.harness.cost.solution import Solution
 
 DEFAULT_SEED = 1
+
+# Regions that the exact solver looks into before the annealing, and after it.
+_AT_FIRST = 100
+_AT_MOST = 5_000
+_ROUNDS = 20
 
 
 def solve(
@@ -21,4 +31,25 @@ def solve(
 
     Among sets that cost the same, the one counts that leaves the most of the cheap sets whole.
     """
-    raise NotImplementedError
+    graph = build(costs, request, available=available, required=required, compound=compound)
+    first = walk(graph)
+    search = Search(graph, first.counts)
+    search.improve(first.counts)
+    annealed: Fraction | None = None
+    if not search.run(_AT_FIRST):
+        found = anneal(graph, search.best, seed)
+        annealed = graph.cost_of(graph.weight(found))
+        search.improve(found)
+        search.sharpen(_ROUNDS)
+        search.run(_AT_MOST)
+    return Solution(
+        costs,
+        graph.chosen(search.best),
+        graph.cost_of(search.best_weight),
+        graph.cost_of(search.bound),
+        graph.cost_of(graph.weight(first.counts)),
+        graph.chosen(first.counts),
+        annealed,
+        seed,
+        search.searched,
+    )

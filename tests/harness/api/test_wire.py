@@ -6,7 +6,7 @@ from typing import Any
 
 import grpc
 import pytest
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 
 from numaproof.harness.api import (
     deviceplugin_v1beta1_pb2,
@@ -278,6 +278,19 @@ MESSAGES: list[tuple[Message, bytes]] = [
         ),
         part(1, text(1, "a")) + part(2, part(1, text(1, "c")) + text(2, "cpu") + whole(3, 3)),
     ),
+    (
+        draft.PreferredAllocationsResponse(
+            preferred_allocations_for_domain=[
+                draft.PreferredAllocationsForDomain(
+                    preferred_allocations=dp.ContainerAllocateRequest(devices_ids=["node1"]),
+                    resource_domain="memory",
+                    cost=3,
+                    from_deviceIDs=["a", "b"],
+                )
+            ],
+        ),
+        part(2, part(1, text(1, "node1")) + text(2, "memory") + whole(3, 3) + text(4, "a") + text(4, "b")),
+    ),
 ]
 
 
@@ -285,3 +298,20 @@ MESSAGES: list[tuple[Message, bytes]] = [
 def test_messages_on_the_wire(message: Message, wire: bytes) -> None:
     assert message.SerializeToString(deterministic=True) == wire
     assert type(message).FromString(wire) == message
+
+
+def test_costs_under_the_number_of_their_draft_are_read_as_sets() -> None:
+    """Both drafts gave their list the number 1; a reader of sets takes the message within an entry for a device's id.
+
+    `0a 01 63` is the message {1: "c"}, and also the text of three characters. Domain and cost are lost on it.
+    """
+    entry = part(1, text(1, "c")) + text(2, "cpu") + whole(3, 3)
+    read = draft.PreferredAllocationsResponse.FromString(part(1, entry))
+    assert [list(chosen.devices_ids) for chosen in read.preferred_allocations] == [["\n\x01c"]]
+    assert not read.preferred_allocations_for_domain
+
+
+def test_sets_under_the_number_of_costs_are_no_costs() -> None:
+    """The other way round: a set {1: "gpu"} read as an entry is broken, for "gpu" is not a message."""
+    with pytest.raises(DecodeError):
+        draft.PreferredAllocationsResponse.FromString(part(2, text(1, "gpu")))

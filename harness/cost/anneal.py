@@ -1,0 +1,46 @@
+"""The last step of the proposal: simulated annealing."""
+
+import math
+import random
+from collections.abc import Sequence
+
+from numaproof.harness.cost.descent import Position
+from numaproof.harness.cost.graph import Graph
+
+STEPS = 2_000
+COOLING = 0.995  # of the temperature, each step
+
+
+def anneal(graph: Graph, start: Sequence[int], seed: int) -> tuple[int, ...]:
+    """The best solution of a constant number of random moves from the start; the same seed makes the same moves.
+
+    A move exchanges one instance for another of its layer, or as many as fit: instances of a compound vertex are
+    cheapest together, and one by one the way to another vertex would lead over a mountain.
+    """
+    chance = random.Random(seed)  # noqa: S311 (nothing secret)
+    position = Position(graph, start)
+    best, best_weight = tuple(start), position.weight
+    layers = [
+        [one for one in layer.vertices if not graph.vertices[one].required]
+        for layer in graph.layers
+    ]
+    layers = [vertices for vertices in layers if len(vertices) > 1]
+    if not layers:
+        return best
+    temperature = position.weight / max(1, sum(layer.wanted for layer in graph.layers))
+    for _ in range(STEPS):
+        temperature *= COOLING
+        vertices = chance.choice(layers)
+        source, target = chance.sample(vertices, 2)
+        here = position.counts[source]
+        room = len(graph.tables[target]) - 1 - position.counts[target]
+        most = min(here, room)
+        if most <= 0:
+            continue
+        units = chance.choice((1, most))
+        change = position.change(source, target, units)
+        if change <= 0 or (temperature > 0 and chance.random() < math.exp(-min(change / temperature, 700))):
+            position.move(source, target, units)
+            if position.weight < best_weight:
+                best, best_weight = tuple(position.counts), position.weight
+    return best

@@ -1,0 +1,241 @@
+"""The exact solver: branch and bound over the compound vertices."""
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from numaproof.harness.cost.descent import Position
+from numaproof.harness.cost.graph import Graph
+
+_EVERY_NUMBER = 64  # up to so many instances of a vertex each number of them is looked at by itself
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """The solutions with at least and at most so many instances of every vertex."""
+
+    least: tuple[int, ...]
+    most: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Relaxed:
+    """What no solution of a region falls below, the solution it was read off, and where the two differ most."""
+
+    bound: int
+    counts: tuple[int, ...]
+    weight: int  # of that solution
+    branch: int  # the vertex that is farthest from what was assumed of it
+
+
+class Search:
+    """Looks for the solution of the least weight, with proof; can be interrupted and resumed."""
+
+    def __init__(self, graph: Graph, start: Sequence[int]) -> None:
+        self._graph = graph
+        self.best = tuple(start)
+        self.best_weight = graph.weight(start)
+        self.searched = 0
+        size = len(graph.vertices)
+        self._layer_of = [0] * size
+        for number, layer in enumerate(graph.layers):
+            for one in layer.vertices:
+                self._layer_of[one] = number
+        # Every weight between two vertices is shared out between them: what a vertex is charged for an instance of
+        # another. Whatever the shares, the charges of a solution add up to its weight.
+        self._share = [[weight // 2 for weight in row] for row in graph.weights]
+        self._orders: list[list[list[int]]] = []
+        self._sort()
+        least = tuple(vertex.size if vertex.required else 0 for vertex in graph.vertices)
+        most = tuple(len(table) - 1 for table in graph.tables)
+        self._root = _Region(least, most)
+        self._open: list[tuple[int, int, _Region, _Relaxed]] = []
+        self._begin()
+
+    @property
+    def bound(self) -> int:
+        """No solution weighs less."""
+        return min(self._open[0][0], self.best_weight) if self._open else self.best_weight
+
+    def improve(self, counts: Sequence[int]) -> None:
+        """Go on from a solution that was found elsewhere, if it is better."""
+        position = Position(self._graph, counts)
+        position.descend()
+        if position.weight < self.best_weight:
+            self.best, self.best_weight = tuple(position.counts), position.weight
+
+    def run(self, regions: int) -> bool:
+        """Look into up to so many more regions; whether the best solution is proven to be the best there is."""
+        last = self.searched + regions
+        while self._open and self._open[0][0] < self.best_weight:
+            if self.searched >= last:
+                return False
+            _, _, region, relaxed = heapq.heappop(self._open)
+            branch, number = relaxed.branch, relaxed.counts[relaxed.branch]
+            self._consider(_Region(_with(region.least, branch, number), region.most))
+            self._consider(_Region(region.least, _with(region.most, branch, number - 1)))
+        return True
+
+    def sharpen(self, rounds: int) -> None:
+        """Raise the bound by sharing out the weights better, and begin anew."""
+        for _ in range(rounds):
+            if not self._reshare():
+                break
+        self._sort()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._open = []
+        self._consider(self._root)
+
+    def _consider(self, region: _Region) -> None:
+        self.searched += 1
+        relaxed = self._relax(region)
+        if relaxed is None:
+            return
+        if relaxed.weight < self.best_weight:
+            self.improve(relaxed.counts)
+        if relaxed.bound < self.best_weight:
+            heapq.heappush(self._open, (relaxed.bound, -self.searched, region, relaxed))
+
+    def _sort(self) -> None:
+        """For every vertex: the vertices of each layer, those first for which it is charged least."""
+        self._orders = [
+            [sorted((j for j in layer.vertices if j != one), key=charges.__getitem__) for layer in self._graph.layers]
+            for one, charges in enumerate(self._share)
+        ]
+
+    def _relax(self, region: _Region) -> _Relaxed | None:
+        """Let every vertex have the partners it likes best; None if the region holds no solution."""
+        graph, least, most = self._graph, region.least, region.most
+        room = [high - low for low, high in zip(least, most, strict=True)]
+        missing = [layer.wanted - sum(least[one] for one in layer.vertices) for layer in graph.layers]
+        taken = [(one, count) for one, count in enumerate(least) if count]
+        bound = graph.weight(least)
+        counts = list(least)
+        assumed: list[tuple[int, int]] = []  # vertex, what is assumed for all its further instances
+        for number, layer in enumerate(graph.layers):
+            wanted = missing[number]
+            if wanted == 0:
+                continue
+            if not 0 < wanted <= sum(room[one] for one in layer.vertices):
+                return None
+            prices = []
+            for one in layer.vertices:
+                if room[one]:
+                    price = self._others(one, number, missing, room)
+                    row = graph.weights[one]
+                    price += sum(row[other] * count for other, count in taken)
+                    prices.append((self._price(one, number, wanted, least, room, price), one))
+            prices.sort()
+            for price, one in prices:
+                units = min(room[one], wanted)
+                counts[one] += units
+                bound += units * price
+                assumed.append((one, units * price))
+                wanted -= units
+                if not wanted:
+                    break
+        return self._judged(region, counts, taken, assumed, bound)
+
+    def _others(self, one: int, layer: int, missing: Sequence[int], room: Sequence[int]) -> int:
+        """What an instance is charged, at the least, for what is missing in the other layers."""
+        charges, orders, price = self._share[one], self._orders[one], 0
+        for number, wanted in enumerate(missing):
+            if wanted and number != layer:
+                for other in orders[number]:
+                    units = room[other]
+                    if units >= wanted:
+                        price += wanted * charges[other]
+                        break
+                    if units:
+                        price += units * charges[other]
+                        wanted -= units  # noqa: PLW2901 (what is left to be found)
+        return price
+
+    def _price(
+        self, one: int, layer: int, wanted: int, least: Sequence[int], room: Sequence[int], price: int
+    ) -> int:
+        """What each of its instances adds at the least, however many of them are taken of the missing ones."""
+        charges, order = self._share[one], self._orders[one][layer]
+        table, low = self._graph.tables[one], least[one]
+        most = min(room[one], wanted)
+        if most == 1:
+            left = wanted - 1
+            for other in order if left else ():
+                units = room[other]
+                if units >= left:
+                    price += left * charges[other]
+                    break
+                price += units * charges[other]
+                left -= units
+            return price + table[low + 1] - table[low]
+        # The charges for 0, 1, 2, ... mates of its own layer.
+        mates = [0]
+        for other in order:
+            if len(mates) >= wanted:
+                break
+            for _ in range(min(room[other], wanted - len(mates))):
+                mates.append(mates[-1] + charges[other])
+        begun = table[low]
+        # With too few mates the number is not possible at all.
+        fewest = max(1, wanted - len(mates) + 1)
+        if most <= _EVERY_NUMBER:
+            each = min((table[low + k] - begun) // k + mates[wanted - k] for k in range(fewest, most + 1))
+        else:
+            each = min((table[low + k] - begun) // k for k in range(fewest, most + 1)) + mates[wanted - most]
+        return price + each
+
+    def _judged(
+        self,
+        region: _Region,
+        counts: Sequence[int],
+        taken: Sequence[tuple[int, int]],
+        assumed: Sequence[tuple[int, int]],
+        bound: int,
+    ) -> _Relaxed:
+        """The solution that the vertices would like: what it really weighs, and whose wishes failed most."""
+        graph, least = self._graph, region.least
+        added = [(one, counts[one] - least[one]) for one, _ in assumed]
+        weight, worst, branch = bound, -1, 0
+        for (one, wish), (_, units) in zip(assumed, added, strict=True):
+            charges, row = self._share[one], graph.weights[one]
+            real = sum(row[other] * count for other, count in taken)
+            real += sum(charges[other] * number for other, number in added if other != one)
+            real = units * real + graph.tables[one][counts[one]] - graph.tables[one][least[one]]
+            weight += real - wish
+            if real - wish > worst:
+                worst, branch = real - wish, one
+        return _Relaxed(bound, tuple(counts), weight, branch)
+
+    def _reshare(self) -> bool:
+        """Where a vertex is charged for a partner more than for those it would have, the partner can bear the rest.
+
+        Such a shift lowers no vertex's least charge, and may raise the partner's. Whether anything was shifted.
+        """
+        graph, share = self._graph, self._share
+        shifted = False
+        most = self._root.most
+        for one in range(len(graph.vertices)):
+            charges = share[one]
+            for number, layer in enumerate(graph.layers):
+                wanted = layer.wanted - (number == self._layer_of[one])
+                order = sorted((j for j in layer.vertices if j != one), key=charges.__getitem__)
+                dearest = 0
+                for position, other in enumerate(order):
+                    if wanted > 0:
+                        dearest = charges[other]
+                        wanted -= most[other]
+                        continue
+                    for later in order[position:]:
+                        slack = charges[later] - dearest
+                        if slack > 0:
+                            charges[later] -= slack
+                            share[later][one] += slack
+                            shifted = True
+                    break
+        return shifted
+
+
+def _with(numbers: tuple[int, ...], place: int, number: int) -> tuple[int, ...]:
+    return (*numbers[:place], number, *numbers[place + 1 :])

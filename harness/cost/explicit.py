@@ -1,0 +1,93 @@
+"""The costs that reporters list, between classes of instances that stand in the same entries."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from numaproof.harness.cost.costs import FULL, SYSTEM, Costs
+from numaproof.harness.cost.names import Instance
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Instances in classes, and what an instance of one class costs with an instance of another, or of its own."""
+
+    class_of: Mapping[Instance, int]
+    sizes: tuple[int, ...]
+    costs: tuple[Mapping[int, int], ...]  # by class: both directions, scaled and summed; absent: nothing
+
+    def between(self, one: int, other: int) -> int:
+        """What two instances of these classes cost with each other."""
+        return self.costs[one].get(other, 0)
+
+    def total(self, one: int) -> int:
+        """What an instance of the class costs with all the others together."""
+        return sum(cost * self.sizes[other] for other, cost in self.costs[one].items()) - self.costs[one].get(one, 0)
+
+
+def listed_costs(costs: Costs, instances: Mapping[str, Collection[str]]) -> Listed:
+    """The listed costs between some instances of some resources."""
+    entries = [
+        (report.reporter, entry)
+        for report in costs.reports
+        for entry in report.entries
+        if entry.resource in instances and entry.to_resource in instances
+    ]
+    # Many entries name the same ids, such as the CPUs of a NUMA node: sets are looked at once each.
+    sets = dict.fromkeys((entry.resource, entry.ids) for _, entry in entries)
+    sets |= dict.fromkeys((entry.to_resource, entry.to_ids) for _, entry in entries)
+    number = {one: index for index, one in enumerate(sets)}
+    member: dict[str, dict[str, list[int]]] = {resource: defaultdict(list) for resource in instances}
+    for (resource, ids), index in number.items():
+        table = member[resource]
+        for one in ids:
+            table[one].append(index)
+    class_number: dict[tuple[str, tuple[int, ...]], int] = {}
+    class_of: dict[Instance, int] = {}
+    sizes: list[int] = []
+    for resource, ids in instances.items():
+        table = member[resource]
+        for one in ids:
+            key = resource, tuple(table.get(one, ()))
+            found = class_number.setdefault(key, len(class_number))
+            if found == len(sizes):
+                sizes.append(0)
+            sizes[found] += 1
+            class_of[Instance(resource, one)] = found
+    classes: list[list[int]] = [[] for _ in sets]
+    for (_, held), found in class_number.items():
+        for index in held:
+            classes[index].append(found)
+    one_way: dict[tuple[str, int, int], int] = {}
+    scaled = {key: costs.scaled(*key) for key in {(reporter, entry.cost) for reporter, entry in entries}}
+    for reporter, entry in entries:
+        cost = scaled[reporter, entry.cost]
+        for source in classes[number[entry.resource, entry.ids]]:
+            for target in classes[number[entry.to_resource, entry.to_ids]]:
+                one_way[reporter, source, target] = cost
+    if costs.unlisted == "farthest":
+        spoken_of = {(name, entry.resource, entry.to_resource) for name, entry in entries}
+        _fill(one_way, class_number, spoken_of, FULL * costs.scale)
+    summed: list[dict[int, int]] = [{} for _ in sizes]
+    for (_, source, target), cost in one_way.items():
+        summed[source][target] = summed[source].get(target, 0) + cost
+        summed[target][source] = summed[target].get(source, 0) + cost
+    return Listed(class_of, tuple(sizes), tuple(summed))
+
+
+def _fill(
+    one_way: dict[tuple[str, int, int], int],
+    class_number: Mapping[tuple[str, tuple[int, ...]], int],
+    spoken_of: Collection[tuple[str, str, str]],
+    largest: int,
+) -> None:
+    """Put the largest cost wherever a reporter lists some instances of a resource, and others not."""
+    by_resource: dict[str, list[int]] = defaultdict(list)
+    for (resource, _), found in class_number.items():
+        by_resource[resource].append(found)
+    for reporter, resource, to_resource in spoken_of:
+        # What the system does not know, such as the NUMA node of a device, it does not know to be far.
+        if reporter != SYSTEM:
+            for source in by_resource[resource]:
+                for target in by_resource[to_resource]:
+                    one_way.setdefault((reporter, source, target), largest)
