@@ -1,8 +1,9 @@
 """`numaproof cost`: which instances of the requested resources are nearest to one another, drawn and explained."""
 
 import argparse
-import difflib
 import json
+import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from numaproof.harness.report.cost_text import graph_lines, solve_lines
 from numaproof.harness.report.cost_words import plain
 
 _EXAMPLE = "cpu=1,example.com/gpu=2"
-_LARGEST_COUNT = 9  # digits: more than any machine has of anything
+_COUNT = re.compile(r"-?[0-9]{1,9}")  # larger than any machine has of anything
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,8 +60,13 @@ def run(args: argparse.Namespace) -> int:
         "graph": _graph,
         "explain": _explain,
     }
+    request = _request(args.request)
     costs = _costs(args)
-    actions[args.action](answer(costs, _request(args.request, costs), args.seed), args)
+    try:
+        found = answer(costs, request, args.seed)
+    except UserError as error:
+        raise UserError(f"--request: {error}") from None
+    actions[args.action](found, args)
     return 0
 
 
@@ -75,10 +81,12 @@ def _graph(found: Answer, args: argparse.Namespace) -> None:
     if args.svg is None:
         _print(graph_lines(found))
         return
-    picture = svg(found)
+    picture, new = svg(found), not os.path.lexists(args.svg)
     try:
         args.svg.write_text(picture, encoding="utf-8")
     except OSError as error:
+        if new:
+            args.svg.unlink(missing_ok=True)
         raise UserError(f"{args.svg}: cannot be written ({error.strerror}); choose another place") from None
     print(f"{args.svg}: {len(found.graph.vertices)} vertices in {len(found.graph.layers)} layers")
 
@@ -101,29 +109,18 @@ def _costs(args: argparse.Namespace) -> Costs:
     return costs_of(strict_yaml.read(args.costs), args.unlisted)
 
 
-def _request(text: str | None, costs: Costs) -> Mapping[str, int]:
+def _request(text: str | None) -> Mapping[str, int]:
     """How many of each resource are wanted, by `cpu=1,example.com/gpu=2`, in the order of layers."""
     if not text:
         raise UserError(f"--request: nothing is wanted; give one, such as {_EXAMPLE}")
     wanted: dict[str, int] = {}
     for word in text.split(","):
         resource, equals, count = word.strip().partition("=")
-        if not equals or not resource:
+        if not equals or not resource or not word.isprintable():
             raise UserError(f'--request: "{plain(word)}" is not RESOURCE=COUNT; write it as in {_EXAMPLE}')
-        if not (count.isascii() and count.isdecimal()) or len(count) > _LARGEST_COUNT or int(count) == 0:
-            raise UserError(f'--request: {plain(resource)}: "{plain(count)}" is not a count; give a whole number from 1 on')
-        if resource not in costs.instances:
-            raise UserError(f"--request: nothing is known of {plain(resource)}{_nearest(resource, costs.instances)}")
+        if not _COUNT.fullmatch(count):
+            raise UserError(f'--request: {resource}: "{count}" is not a count; give a whole number from 1 on')
         if resource in wanted:
             raise UserError(f"--request: {resource} is there twice; keep one")
-        there = len(costs.instances[resource])
         wanted[resource] = int(count)
-        if wanted[resource] > there:
-            raise UserError(f"--request: {count} of {resource} are wanted, but there are {there}; ask for fewer")
     return {resource: wanted[resource] for resource in sorted(wanted, key=layer_order)}
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    names = sorted(known, key=layer_order)
-    near = difflib.get_close_matches(name, names, 1)
-    return f"; did you mean {near[0]}?" if near else f" (known: {', '.join(names)})"

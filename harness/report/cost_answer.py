@@ -6,9 +6,9 @@ from fractions import Fraction
 
 from numaproof.harness.cost.costs import Costs
 from numaproof.harness.cost.graph import Graph, build
-from numaproof.harness.cost.names import Instance
-from numaproof.harness.cost.pairs import Pair, pairs
-from numaproof.harness.cost.solution import Chosen, Solution
+from numaproof.harness.cost.names import MEMORY, Instance
+from numaproof.harness.cost.pairs import Chosen, Pair, pairs
+from numaproof.harness.cost.solution import Solution
 from numaproof.harness.cost.solve import solve
 
 
@@ -38,14 +38,16 @@ def answer(costs: Costs, request: Mapping[str, int], seed: int) -> Answer:
     """Solve a request; a UserError where it cannot be satisfied."""
     solution = solve(costs, request, seed=seed)
     graph = build(costs, request)
-    vertex_of = {
-        Instance(vertex.resource, one): number for number, vertex in enumerate(graph.vertices) for one in vertex.ids
-    }
     units: dict[int, tuple[str, ...]] = {}
-    for resource, ids in solution.chosen.items():
-        for one in ids:
-            vertex = vertex_of[Instance(resource, one)]
-            units[vertex] = (*units.get(vertex, ()), one)
+    vertex_of: dict[Instance, int] = {}
+    for number, vertex in enumerate(graph.vertices):
+        taken = frozenset(solution.chosen[vertex.resource]).intersection(vertex.ids)
+        if taken:
+            units[number] = tuple(one for one in vertex.ids if one in taken)
+        for one in taken:
+            # A pair names the nodes of a group of memory nodes one by one.
+            parts = one.split("+") if vertex.resource == MEMORY else [one]
+            vertex_of.update((Instance(vertex.resource, part), number) for part in parts)
     found: dict[tuple[int, int], list[Pair]] = {}
     for pair in pairs(costs, solution.chosen):
         first, second = sorted((vertex_of[pair.one], vertex_of[pair.other]))

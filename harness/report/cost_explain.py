@@ -1,16 +1,34 @@
 """Why a request was answered with this set: the walk, what the search made of it, the proof, and what weighs most."""
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from numaproof.harness.cost.costs import UNLISTED
-from numaproof.harness.cost.greedy import Step, walk
-from numaproof.harness.cost.solution import Chosen
+from numaproof.harness.cost.greedy import walk
+from numaproof.harness.cost.pairs import Chosen
 from numaproof.harness.report.cost_answer import Answer, Edge, answer, cost_of
-from numaproof.harness.report.cost_words import chosen_text, ids_text, number, percent, plain, proof_text, request_text
+from numaproof.harness.report.cost_words import (
+    chosen_text,
+    ids_text,
+    number,
+    percent,
+    plain,
+    proof_text,
+    request_text,
+    short,
+)
 
 MOST_OTHERS = 4  # alternatives of a step that are told
 MOST_EDGES = 5  # that are told as the dominant ones
+LONGEST_IDS = 40  # characters, of an alternative
+
+_COMPARED: tuple[tuple[str, Callable[[Fraction, Fraction], bool]], ...] = (
+    ("cheaper together", operator.lt),
+    ("as cheap", operator.eq),
+    ("dearer", operator.gt),
+)
 
 
 def explain_lines(found: Answer) -> Iterator[str]:
@@ -23,27 +41,27 @@ def explain_lines(found: Answer) -> Iterator[str]:
 
 def _walk(found: Answer) -> Iterator[str]:
     yield f"The greedy walk, layer by layer, comes to {number(found.solution.greedy)}:"
-    steps = iter(walk(found.graph).steps)
-    for layer in found.graph.layers:
-        left = layer.wanted
-        while left > 0:
-            step = next(steps)
-            left -= step.units
-            yield f"  {plain(layer.resource)}: {_step(found, step)}"
+    for step in walk(found.graph).steps:
+        vertex = found.graph.vertices[step.vertex]
+        units = f" x {step.units}" if vertex.size > 1 else ""
+        yield f"  {plain(vertex.resource)}: {ids_text(vertex.ids)}{units}, for {number(step.increment)}"
+        if not step.alternatives:
+            yield "    no other has as many"
+        elif step.alternatives[0][1] < step.increment:
+            yield "    its first is the cheapest, and a vertex is used as often as it can be"
+        for words, matches in _COMPARED:
+            others = [other for other in step.alternatives if matches(other[1], step.increment)]
+            if others:
+                yield f"    {words}: {_others(found, others)}"
 
 
-def _step(found: Answer, step: Step) -> str:
-    vertex = found.graph.vertices[step.vertex]
-    units = f" x {step.units}" if vertex.size > 1 else ""
-    taken = f"{ids_text(vertex.ids)}{units} for {number(step.increment)}"
-    others = [
-        f"{ids_text(found.graph.vertices[other].ids)} for {number(cost)}"
-        for other, cost in step.alternatives[:MOST_OTHERS]
+def _others(found: Answer, others: Sequence[tuple[int, Fraction]]) -> str:
+    told = [
+        f"{short(ids_text(found.graph.vertices[other].ids), LONGEST_IDS)} for {number(cost)}"
+        for other, cost in others[:MOST_OTHERS]
     ]
-    more = len(step.alternatives) - len(others)
-    if not others:
-        return f"{taken}; there was no other"
-    return f"{taken}; not {', '.join(others)}" + (f" and {more} more" if more else "")
+    more = len(others) - len(told)
+    return ", ".join(told) + (f" and {more} more" if more else "")
 
 
 def _search(found: Answer) -> Iterator[str]:
@@ -70,8 +88,8 @@ def _swaps(before: Chosen, after: Chosen) -> str:
 
 def _proof(found: Answer) -> Iterator[str]:
     solution = found.solution
-    searched = f"{solution.searched} part{'s' if solution.searched != 1 else ''} of the space were looked into"
-    yield f"The proof: {proof_text(solution)} ({searched}, seed {solution.seed})."
+    yield f"The proof: {proof_text(solution)}."
+    yield f"  (parts of the space that were looked into: {solution.searched}; seed {solution.seed})"
 
 
 def _dominant(found: Answer) -> Iterator[str]:
@@ -85,7 +103,9 @@ def _dominant(found: Answer) -> Iterator[str]:
 
 
 def _ends(found: Answer, edge: Edge) -> str:
-    names = [f"{plain(found.graph.vertices[end].resource)}/{ids_text(found.units[end])}" for end in (edge.one, edge.other)]
+    names = [
+        f"{plain(found.graph.vertices[end].resource)}/{ids_text(found.units[end])}" for end in (edge.one, edge.other)
+    ]
     return f"{names[0]} among themselves" if edge.one == edge.other else " - ".join(names)
 
 
@@ -97,9 +117,10 @@ def _rule(found: Answer) -> Iterator[str]:
     here, there = found.solution, twin.solution
     here_there, there_here = cost_of(twin.costs, here.chosen), cost_of(found.costs, there.chosen)
     if here_there <= there.cost:
-        yield f"The rule for unlisted pairs did not decide: by --unlisted {other} this set costs {number(here_there)}, and none less was found."
+        yield "The rule for unlisted pairs did not decide:"
+        yield f"  by --unlisted {other} this set costs {number(here_there)}, and no cheaper one comes out"
         return
     yield "The rule for unlisted pairs decided: by the other one another set comes out."
     yield f"  --unlisted {rule}: {chosen_text(here.chosen)}: {number(here.cost)} (by {other}: {number(here_there)})"
     yield f"  --unlisted {other}: {chosen_text(there.chosen)}: {number(there.cost)} (by {rule}: {number(there_here)})"
-    yield "  A pair that nobody lists costs nothing by the first rule, and so beats pairs that are known to be near."
+    yield "  By --unlisted nothing, a pair that nobody lists is cheaper than any that is listed as near."

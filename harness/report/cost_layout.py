@@ -3,21 +3,23 @@
 The chosen vertices of a layer stand first, so that the chosen path runs down the left side and crosses nothing.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Literal
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
 from numaproof.harness.report.cost_answer import Answer
-from numaproof.harness.report.cost_words import ids_text, number, plain
+from numaproof.harness.report.cost_words import ids_text, number, plain, short
 
 FONT = 12  # px; nothing is written smaller
 CHARACTER = 7.4  # px that a character of the font takes at most: it is of one width
 LINE = 16
 MOST_VERTICES = 12  # whose edges are all drawn, with their costs
+MOST_CHOSEN = 120  # edges between chosen vertices of a larger graph that are drawn: the dearest
 LONGEST_LABEL = 26  # characters; the whole name is in the box's tooltip
 
 _MARGIN = 20
@@ -100,6 +102,7 @@ class Drawing:
     lines: tuple[Line, ...]
     listed: tuple[str, ...]  # edges with their costs that found no place in the drawing
     whole: bool  # whether all edges are drawn
+    dropped: int  # edges between chosen vertices that are not drawn: there are too many
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,7 @@ def text_width(text: str) -> float:
 
 
 def _edges(answer: Answer) -> Iterator[_Edge]:
-    """The edges that are drawn: of a small graph all; of a large one the chosen, and to each vertex the cheapest from above."""
+    """The edges that are drawn: of a small graph all; of a large one the chosen, and each vertex's cheapest from above."""
     graph, units, layers = answer.graph, answer.units, answer.graph.layers
     whole = len(graph.vertices) <= MOST_VERTICES
     for vertex in layers[0].vertices:
@@ -140,11 +143,11 @@ def _edges(answer: Answer) -> Iterator[_Edge]:
         pairs: Iterable[tuple[int, int]] = combinations(range(len(graph.vertices)), 2)
     else:
         above = {
-            (min(upper.vertices, key=lambda one: graph.cost(one, vertex)), vertex)
-            for upper, lower in zip(layers, layers[1:], strict=False)
+            (min(upper.vertices, key=lambda one: graph.weights[one][vertex]), vertex)
+            for upper, lower in pairwise(layers)
             for vertex in lower.vertices
         }
-        pairs = sorted(above | set(combinations(sorted(units), 2)))
+        pairs = sorted(above | set(_dearest(answer)))
     for one, other in pairs:
         apart = layer_of[other] - layer_of[one]
         kind: Kind = "green" if apart == 0 else "red" if apart == 1 else "black"
@@ -153,6 +156,16 @@ def _edges(answer: Answer) -> Iterator[_Edge]:
         times = len(units[one]) * len(units[other]) if chosen else 1
         text = number(cost) + (f" x{times}" if times > 1 else "")
         yield _Edge(kind, one, other, chosen, cost, text if whole or chosen else "")
+
+
+def _dearest(answer: Answer) -> list[tuple[int, int]]:
+    """The edges between chosen vertices, as far as they are drawn."""
+    graph, units = answer.graph, answer.units
+
+    def together(ends: tuple[int, int]) -> int:
+        return graph.weights[ends[0]][ends[1]] * len(units[ends[0]]) * len(units[ends[1]])
+
+    return sorted(combinations(sorted(units), 2), key=together, reverse=True)[:MOST_CHOSEN]
 
 
 def _place(answer: Answer, edges: Sequence[_Edge], stretch: float) -> Drawing:
@@ -195,6 +208,7 @@ def _place(answer: Answer, edges: Sequence[_Edge], stretch: float) -> Drawing:
         for lines_, layer, (top, _) in zip(titles, answer.graph.layers, spans, strict=True)
     )
     whole = len(answer.graph.vertices) <= MOST_VERTICES
+    chosen = sum(edge.chosen for edge in edges if edge.kind != "start")
     # What lies on top is drawn last.
     return Drawing(
         right + _BETWEEN_BOXES + _MARGIN,
@@ -205,26 +219,26 @@ def _place(answer: Answer, edges: Sequence[_Edge], stretch: float) -> Drawing:
         tuple(sorted(lines, key=lambda one: one.chosen)),
         tuple(listed),
         whole,
+        math.comb(len(answer.units), 2) - chosen,
     )
 
 
 def _title_lines(answer: Answer, place: int) -> tuple[str, ...]:
     layer = answer.graph.layers[place]
     there = sum(answer.graph.vertices[one].size for one in layer.vertices)
-    return _short(plain(layer.resource)), f"{layer.wanted} of {there} wanted"
-
-
-def _short(text: str) -> str:
-    return text if cell_len(text) <= LONGEST_LABEL else set_cell_size(text, LONGEST_LABEL - 1).rstrip() + "…"
+    return short(plain(layer.resource), LONGEST_LABEL), f"{layer.wanted} of {there} wanted"
 
 
 def _boxes(answer: Answer, left: float, stretch: float) -> tuple[list[Box], list[tuple[float, float]]]:
     """The boxes of all layers from the top, and from where to where each layer reaches down."""
     contents = {vertex: _box_lines(answer, vertex) for vertex in range(len(answer.graph.vertices))}
     gap, row_gap = _BETWEEN_BOXES * stretch, _BETWEEN_ROWS * stretch
-    chosen = [_rows([one for one in layer.vertices if one in answer.units], contents, gap) for layer in answer.graph.layers]
+    chosen = [
+        _rows([one for one in layer.vertices if one in answer.units], contents, gap) for layer in answer.graph.layers
+    ]
     others = [
-        _rows([one for one in layer.vertices if one not in answer.units], contents, gap) for layer in answer.graph.layers
+        _rows([one for one in layer.vertices if one not in answer.units], contents, gap)
+        for layer in answer.graph.layers
     ]
     second = left + max((_row_width(row, contents, gap) for rows in chosen for row in rows), default=0) + gap
     boxes: list[Box] = []
@@ -278,11 +292,11 @@ def _row(
 
 def _box_lines(answer: Answer, vertex: int) -> tuple[str, ...]:
     made_of, ids = answer.graph.vertices[vertex], answer.units.get(vertex, ())
-    lines = [_short(ids_text(made_of.ids))]
+    lines = [short(ids_text(made_of.ids), LONGEST_LABEL)]
     if made_of.size > 1:
         lines.append(f"{made_of.size} alike")
-    if ids and made_of.size > 1:
-        lines.append(_short(f"chosen: {ids_text(ids)}"))
+    if 0 < len(ids) < made_of.size:
+        lines.append(short(f"chosen: {ids_text(ids)}", LONGEST_LABEL))
     within = next((edge.cost for edge in answer.edges if edge.one == edge.other == vertex), None)
     if within is not None:
         lines.append(f"among them: {number(within)}")
@@ -306,7 +320,7 @@ def _arc(one: Rectangle, other: Rectangle, stretch: float) -> tuple[Point, Point
     """From below to below, the wider the deeper."""
     a = (one.x + one.width / 2, one.y + one.height)
     d = (other.x + other.width / 2, other.y + other.height)
-    deep = max(a[1], d[1]) + min(20 + abs(d[0] - a[0]) / 12, _BETWEEN_LAYERS) * stretch
+    deep = max(a[1], d[1]) + min(24 + abs(d[0] - a[0]) / 9, _BETWEEN_LAYERS) * stretch
     return a, (a[0], deep), (d[0], deep), d
 
 
@@ -326,7 +340,9 @@ def _label(text: str, points: Sequence[Point], taken: Sequence[Rectangle], free:
     for along in _ALONG:
         x, y = _on_curve(points, along)
         place = Rectangle(x - width / 2, y - height / 2, width, height)
-        inside = free.x <= place.x and place.x + width <= free.x + free.width and place.y + height <= free.y + free.height
+        inside = (
+            free.x <= place.x and place.x + width <= free.x + free.width and place.y + height <= free.y + free.height
+        )
         if inside and not any(place.overlaps(one) for one in taken):
             return Label(text, place)
     return None

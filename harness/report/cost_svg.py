@@ -8,11 +8,13 @@ from numaproof.harness.report.cost_layout import FONT, LINE, Box, Drawing, Line,
 from numaproof.harness.report.cost_words import chosen_text, number, proof_text, request_text
 
 _MARGIN = 20
+_HEAD = 14  # px of the heading
 _STYLE = f"""
 text {{ font: {FONT}px monospace; fill: #222; }}
-.head {{ font-size: 14px; font-weight: bold; }}
+.head {{ font-size: {_HEAD}px; font-weight: bold; }}
 path {{ fill: none; stroke-width: 1; }}
-.start {{ stroke: #888; }} .red {{ stroke: #c62828; }} .green {{ stroke: #2e7d32; }} .black {{ stroke: #000; stroke-width: .6; }}
+.start {{ stroke: #888; }} .red {{ stroke: #c62828; }} .green {{ stroke: #2e7d32; }}
+.black {{ stroke: #000; stroke-width: .6; }}
 .faint {{ opacity: .35; }} .chosen {{ stroke-width: 3.5; }} .black.chosen {{ stroke-width: 2; }}
 .box {{ fill: #fff; stroke: #777; }} .box.taken {{ fill: #fff3c4; stroke: #222; stroke-width: 2.5; }}
 .cost {{ fill: #fff; opacity: .85; }} .taken-cost {{ font-weight: bold; }}
@@ -20,18 +22,19 @@ path {{ fill: none; stroke-width: 1; }}
 
 
 def svg(answer: Answer) -> str:
-    """The picture: layers from the top, the chosen path, costs beside the edges, a legend that says what is left out."""
+    """The picture: layers from the top, the chosen path, costs beside the edges; a legend says what is left out."""
     drawing = layout(answer)
     solution = answer.solution
     title = f"Layered graph of {request_text(answer.request)}"
     cost = f"cost {number(solution.cost)} (raw {number(solution.raw_cost)}): {proof_text(solution)}"
     chosen = f"chosen: {chosen_text(solution.chosen)}"
-    head = (_wrapped(title, drawing.width), _wrapped(cost, drawing.width), _wrapped(chosen, drawing.width))
-    lines = [line for part in head for line in part]
     legend = list(_legend(drawing))
+    inner = max(drawing.width, *(text_width(text) + 50 for _, text in legend))
+    head = (_wrapped(title, inner), _wrapped(cost, inner), _wrapped(chosen, inner))
+    lines = [line for part in head for line in part]
+    width = max(inner, *(text_width(line) * _HEAD / FONT for line in lines)) + 2 * _MARGIN
     top = _MARGIN + len(lines) * LINE
-    below = top + drawing.height
-    width = max(drawing.width, *(text_width(text) + 80 for _, text in legend)) + _MARGIN
+    below = top + drawing.height + LINE
     height = below + len(legend) * LINE + _MARGIN
     body = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -41,7 +44,10 @@ def svg(answer: Answer) -> str:
         f"<style>{_STYLE}</style>",
         '<rect width="100%" height="100%" fill="#fff"/>',
     ]
-    body += [_text(line, _MARGIN, _MARGIN + (place + 0.7) * LINE, "head" if place < len(head[0]) else "") for place, line in enumerate(lines)]
+    body += [
+        _text(line, _MARGIN, _MARGIN + (place + 0.7) * LINE, "head" if place < len(head[0]) else "")
+        for place, line in enumerate(lines)
+    ]
     body += [f'<g transform="translate(0 {top})">', *_graph(drawing), "</g>"]
     for place, (kind, text) in enumerate(legend):
         y = below + (place + 0.7) * LINE
@@ -55,7 +61,7 @@ def _wrapped(text: str, width: float) -> list[str]:
     """A text in lines that fit, broken between words."""
     lines = [""]
     for word in text.replace(",", ", ").split():
-        if lines[-1] and text_width(f"{lines[-1]} {word}") * 14 / FONT > width - 2 * _MARGIN:
+        if lines[-1] and text_width(f"{lines[-1]} {word}") * _HEAD / FONT > width:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()
     return lines
@@ -113,7 +119,12 @@ def _legend(drawing: Drawing) -> Iterator[tuple[str, str]]:
     yield "start", "from the start, at no cost"
     yield "red chosen", "between chosen vertices; x4: so many pairs of instances at this cost each"
     if not drawing.whole:
-        yield "red faint", "left out: the edges and costs of vertices not chosen, but for each one's cheapest edge to the layer above"
+        yield (
+            "red faint",
+            "of a vertex that is not chosen only the cheapest edge to the layer above is drawn, without cost",
+        )
+    if drawing.dropped:
+        yield "", f"{drawing.dropped} cheaper edges between chosen vertices are not drawn"
     if drawing.listed:
         yield "", "costs that have no room in the drawing:"
         yield from (("", f"  {text}") for text in drawing.listed)

@@ -1,6 +1,7 @@
 """A request answered by costs, and the layered graph of it, for the terminal."""
 
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import combinations
 
 from numaproof.harness.cost.graph import Layer
@@ -15,6 +16,7 @@ def solve_lines(answer: Answer) -> Iterator[str]:
     """The set, its cost, what is proven about it, and its cost edge by edge."""
     solution = answer.solution
     yield from table([[plain(resource), ids_text(ids)] for resource, ids in solution.chosen.items()])
+    yield ""
     yield f"cost {number(solution.cost)} (raw {number(solution.raw_cost)}): {proof_text(solution)}"
     annealed = "" if solution.annealed is None else f", the annealing's {number(solution.annealed)}"
     rule = f"pairs that nobody lists cost {'nothing' if answer.costs.unlisted == 'nothing' else 'as the farthest'}"
@@ -67,7 +69,8 @@ def graph_lines(answer: Answer) -> Iterator[str]:
             rows.append(["*" if one in units else " ", ids_text(vertex.ids), many, _taken(answer, one)])
         yield from table(rows, indent="  ")
     for place, layer in enumerate(graph.layers):
-        yield from _within(answer, layer)
+        if len(layer.vertices) > 1:
+            yield from _between(answer, layer, layer, f"within {plain(layer.resource)} (green)")
         for far, below in enumerate(graph.layers[place + 1 :]):
             kind = "red" if far == 0 else "black"
             yield from _between(answer, layer, below, f"{plain(layer.resource)} - {plain(below.resource)} ({kind})")
@@ -78,25 +81,15 @@ def graph_lines(answer: Answer) -> Iterator[str]:
 
 def _taken(answer: Answer, vertex: int) -> str:
     ids = answer.units.get(vertex, ())
-    return f"chosen: {ids_text(ids)}" if ids and len(ids) < answer.graph.vertices[vertex].size else ""
+    words = [f"chosen: {ids_text(ids)}"] if ids and len(ids) < answer.graph.vertices[vertex].size else []
+    if len(ids) > 1:
+        within = next((edge.cost for edge in answer.edges if edge.one == edge.other == vertex), Fraction(0))
+        words.append(f"among themselves: {number(within)}")
+    return ", ".join(words)
 
 
 def _name(answer: Answer, vertex: int) -> str:
     return ids_text(answer.graph.vertices[vertex].ids)
-
-
-def _within(answer: Answer, layer: Layer) -> Iterator[str]:
-    """The green edges; without a use, and left out, where one instance is wanted."""
-    graph, units = answer.graph, answer.units
-    if layer.wanted == 1:
-        return
-    title = f"within {plain(layer.resource)} (green)"
-    if len(layer.vertices) > 1:
-        yield from _between(answer, layer, layer, title)
-    alone = [one for one in layer.vertices if len(units.get(one, ())) > 1]
-    for one in alone:
-        count = len(units[one])
-        yield f"  * {ids_text(units[one])} among themselves: {number(graph.inner_cost(one, count))}"
 
 
 def _between(answer: Answer, layer: Layer, below: Layer, title: str) -> Iterator[str]:
@@ -107,7 +100,9 @@ def _between(answer: Answer, layer: Layer, below: Layer, title: str) -> Iterator
         rows = [["", *(_name(answer, one) for one in below.vertices)]]
         for one in layer.vertices:
             cells = [
-                "." if one == other else number(graph.cost(one, other)) + ("*" if {one, other} <= units.keys() else " ")
+                ". "
+                if one == other
+                else number(graph.cost(one, other)) + ("*" if {one, other} <= units.keys() else " ")
                 for other in below.vertices
             ]
             rows.append([_name(answer, one), *cells])

@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
+from rich.cells import cell_len, set_cell_size
+
 from numaproof.harness.cost.names import format_ids
-from numaproof.harness.cost.solution import Chosen, Solution
+from numaproof.harness.cost.pairs import Chosen
+from numaproof.harness.cost.solution import Solution
 
 
 def number(cost: Fraction) -> str:
@@ -25,6 +28,11 @@ def plain(name: str) -> str:
 def ids_text(ids: Iterable[str]) -> str:
     """Ids as ranges."""
     return plain(format_ids(ids))
+
+
+def short(text: str, longest: int) -> str:
+    """A text, cut where it has more characters."""
+    return text if cell_len(text) <= longest else set_cell_size(text, longest - 1).rstrip() + "…"
 
 
 def chosen_text(chosen: Chosen) -> str:
