@@ -5,6 +5,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from numaproof import fake_sysfs
@@ -86,7 +87,8 @@ def _graph(found: Answer, args: argparse.Namespace) -> None:
         args.svg.write_text(picture, encoding="utf-8")
     except OSError as error:
         if new:
-            args.svg.unlink(missing_ok=True)
+            with suppress(OSError):
+                args.svg.unlink()
         raise UserError(f"{args.svg}: cannot be written ({error.strerror}); choose another place") from None
     print(f"{args.svg}: {len(found.graph.vertices)} vertices in {len(found.graph.layers)} layers")
 
@@ -102,8 +104,10 @@ def _print(lines: Iterable[str]) -> None:
 
 def _costs(args: argparse.Namespace) -> Costs:
     if (args.costs is None) == (args.machine is None):
-        given = "neither a file of costs nor --machine" if args.costs is None else "a file of costs and --machine"
-        raise UserError(f"cost {args.action}: {given} is given; give one of them")
+        given = (
+            "neither a file of costs nor --machine is" if args.costs is None else "a file of costs and --machine are"
+        )
+        raise UserError(f"cost {args.action}: {given} given; give one of them")
     if args.machine is not None:
         return machine_costs(fake_sysfs.parse_machine(args.machine), args.unlisted)
     return costs_of(strict_yaml.read(args.costs), args.unlisted)

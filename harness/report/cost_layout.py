@@ -132,7 +132,7 @@ def text_width(text: str) -> float:
 
 
 def _edges(answer: Answer) -> Iterator[_Edge]:
-    """The edges that are drawn: of a small graph all; of a large one the chosen, and each vertex's cheapest from above."""
+    """The edges that are drawn: of a small graph all; of a large one the chosen, and each vertex's cheapest upwards."""
     graph, units, layers = answer.graph, answer.units, answer.graph.layers
     whole = len(graph.vertices) <= MOST_VERTICES
     for vertex in layers[0].vertices:
