@@ -193,8 +193,9 @@ class _Builder:
                         of_class[found] = among_devices.total(found)
                 totals[resource] = {one: of_class[among_devices.class_of[Instance(resource, one)]] for one in ids}
         divisor = math.gcd(*(one for table in totals.values() for one in table.values())) or 1
+        largest = {resource: max(table.values()) for resource, table in totals.items()}
         return {
-            resource: {one: (max(table.values()) - total) // divisor for one, total in table.items()}
+            resource: {one: (largest[resource] - total) // divisor for one, total in table.items()}
             for resource, table in totals.items()
         }
 
@@ -299,7 +300,9 @@ class _Builder:
             if spot.place is not None or not isinstance(inner, Alike):
                 continue
             same_layer = {
-                weights[i][j] for j, other in enumerate(spots) if j != i and other.vertex.resource == spot.vertex.resource
+                weights[i][j]
+                for j, other in enumerate(spots)
+                if j != i and other.vertex.resource == spot.vertex.resource
             }
             for between in {inner.between} if len(inner.ids) > 1 else same_layer:
                 row = weights[i].copy()
