@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from numaproof.harness.cost.costs import Costs
 from numaproof.harness.cost.graph import Graph, build
-from numaproof.harness.cost.names import MEMORY, Instance
+from numaproof.harness.cost.names import Instance
 from numaproof.harness.cost.pairs import Chosen, Pair, pairs
 from numaproof.harness.cost.solution import Solution
 from numaproof.harness.cost.solve import solve
@@ -44,10 +44,7 @@ def answer(costs: Costs, request: Mapping[str, int], seed: int) -> Answer:
         taken = frozenset(solution.chosen[vertex.resource]).intersection(vertex.ids)
         if taken:
             units[number] = tuple(one for one in vertex.ids if one in taken)
-        for one in taken:
-            # A pair names the nodes of a group of memory nodes one by one.
-            parts = one.split("+") if vertex.resource == MEMORY else [one]
-            vertex_of.update((Instance(vertex.resource, part), number) for part in parts)
+        vertex_of.update((Instance(vertex.resource, one), number) for one in taken)
     found: dict[tuple[int, int], list[Pair]] = {}
     for pair in pairs(costs, solution.chosen):
         first, second = sorted((vertex_of[pair.one], vertex_of[pair.other]))
