@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numaproof.errors import UserError
@@ -12,12 +12,12 @@ from numaproof.harness.cost.exact import Search
 from numaproof.harness.cost.graph import build
 from numaproof.harness.cost.greedy import walk
 from numaproof.harness.cost.solve import solve
-from tests.harness.cost.problems import cheapest, cost_of, problems
+from tests.harness.cost.problems import UNHURRIED, cheapest, cost_of, problems
 
 Problem = tuple[Costs, dict[str, int]]
 
 
-@settings(deadline=None)
+@UNHURRIED
 @given(problems())
 def test_the_answer_is_the_cheapest_of_all_sets(problem: Problem) -> None:
     costs, request = problem
@@ -27,7 +27,7 @@ def test_the_answer_is_the_cheapest_of_all_sets(problem: Problem) -> None:
     assert {resource: len(ids) for resource, ids in solution.chosen.items()} == request
 
 
-@settings(deadline=None)
+@UNHURRIED
 @given(problems())
 def test_the_cost_of_the_answer_is_the_sum_of_its_pairs(problem: Problem) -> None:
     costs, request = problem
@@ -36,7 +36,7 @@ def test_the_cost_of_the_answer_is_the_sum_of_its_pairs(problem: Problem) -> Non
     assert solution.greedy == cost_of(costs, solution.greedy_chosen)
 
 
-@settings(deadline=None)
+@UNHURRIED
 @given(problems(most=7))
 def test_compound_vertices_change_no_cost(problem: Problem) -> None:
     costs, request = problem
@@ -46,21 +46,21 @@ def test_compound_vertices_change_no_cost(problem: Problem) -> None:
     assert compound.cost == plain.cost
 
 
-@settings(deadline=None)
+@UNHURRIED
 @given(problems(most=7), st.integers(0, 3))
 def test_the_same_seed_gives_the_same_answer(problem: Problem, seed: int) -> None:
     costs, request = problem
     assert solve(costs, request, seed=seed) == solve(costs, request, seed=seed)
 
 
-@settings(deadline=None)
+@UNHURRIED
 @given(problems(most=7))
 def test_never_dearer_than_the_greedy_walk_nor_cheaper_than_the_bound(problem: Problem) -> None:
     solution = solve(*problem)
     assert solution.bound <= solution.cost <= solution.greedy
 
 
-@settings(deadline=None)
+@UNHURRIED
 @given(problems(most=7), st.integers(1, 5))
 def test_an_interrupted_search_has_a_bound_that_holds(problem: Problem, regions: int) -> None:
     costs, request = problem
@@ -76,7 +76,7 @@ def test_an_interrupted_search_has_a_bound_that_holds(problem: Problem, regions:
     assert graph.cost_of(search.best_weight) >= best
 
 
-@settings(deadline=None)
+@UNHURRIED
 @given(problems(), st.data())
 def test_what_is_required_is_in_the_answer_and_the_rest_is_the_best_beside_it(
     problem: Problem, data: st.DataObject
