@@ -70,7 +70,7 @@ class Managers:
     ) -> None:
         # Who may hold something: the pods that are here, and the one that is being decided about.
         self._holders: set[str] = set()
-        # What device plugins say of costs, by resource.
+        # What plugins say that their devices cost, by resource; one that says nothing is not in it.
         self.reported_costs: Mapping[str, tuple[Entry, ...]] = {}
         policy = config.topology_policy if config.topology_manager_enabled else "none"
         options = policy_options(config.topology_options, config.topology_policy)
