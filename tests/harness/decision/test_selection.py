@@ -1,6 +1,6 @@
 """The policy cost with real managers: exactly what the solver chooses is allocated, and nothing else."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -15,11 +15,11 @@ from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDes
 from numaproof.harness.decision.selection import Account
 from numaproof.harness.decision.trace import Trace
 from numaproof.harness.pods.manifest import pod_from
-from numaproof.harness.pods.pod import Pod
+from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.providers.memory import Block, MemoryNode
 from numaproof.harness.topology.bitmask import mask_of
-from numaproof.harness.topology.hints import TopologyHint
+from numaproof.harness.topology.hints import Hints, TopologyHint
 from numaproof.harness.topology.verdict import NO_COMMON_AFFINITY
 from numaproof.harness.vocabulary import SEMANTICS, Semantics
 
@@ -396,12 +396,13 @@ def test_a_provider_of_somebody_else_is_given_the_hint() -> None:
         def __init__(self) -> None:
             self.seen: list[TopologyHint] = []
 
-        def get_topology_hints(self, _pod: Pod, _container: object) -> Mapping[str, Any]:
+        def get_topology_hints(self, pod: Pod, container: Container) -> Hints:
             raise AssertionError("nobody is asked for hints")
 
-        get_pod_topology_hints = get_topology_hints
+        def get_pod_topology_hints(self, pod: Pod) -> Hints:
+            raise AssertionError("nobody is asked for hints")
 
-        def allocate(self, _pod: Pod, _container: object, affinity: TopologyHint) -> None:
+        def allocate(self, pod: Pod, container: Container, affinity: TopologyHint) -> None:
             self.seen.append(affinity)
 
         def remove(self, uid: str) -> None: ...

@@ -60,6 +60,12 @@ MISTAKES = [
         "per_numa: 1",
         "17: plugins[1].costs: pci are the costs of the machine's own devices",
     ),
+    (
+        "- resource: e/gpu",
+        "- resource: e/nic",
+        "13: plugins[0].costs: has no costs from e/nic; write e/nic/ID: ",
+    ),
+    ("[{10: [e/gpu/gpu1]}]", "[{-1: [e/gpu/gpu1]}]", '14: "-1" is no cost; write a number from 0 on'),
     ("costs: pci", "costs: usb", "17: plugins[1].costs: 'usb' is not a mapping"),
     ("sysfs: rdma", "sysfs: ib", "16: plugins[1].sysfs: 'ib' is not known; take one of: gpu, nic, rdma"),
 ]
