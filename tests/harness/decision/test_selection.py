@@ -8,9 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from numaproof import fake_sysfs
 from numaproof.errors import UserError
-from numaproof.harness.cost.costs import UNLISTED, Entry
+from numaproof.harness.cost.costs import UNLISTED, Entry, Unlisted
+from numaproof.harness.cost.machine_costs import machine_costs
+from numaproof.harness.cost.solve import solve
 from numaproof.harness.cost.system import CpuGroup, System
+from numaproof.harness.decision.discovery import describe
 from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDescription
 from numaproof.harness.decision.selection import Account
 from numaproof.harness.decision.trace import Trace
@@ -466,3 +470,35 @@ def _everything(managers: Managers) -> tuple[object, ...]:
         dict(managers.memory.state),
         {key: dict(held) for key, held in managers.devices.assignments.items()},
     )
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from(["dgx-a100", "dgx1-v100", "xeon-6248-snc2", "epyc-7742-nps4", "dgx2"]),
+    st.integers(1, 24),
+    st.integers(0, 4),
+    st.integers(0, 2),
+    st.sampled_from(UNLISTED),
+)
+def test_node_and_command_choose_the_same(preset: str, cpus: int, gpus: int, cards: int, unlisted: Unlisted) -> None:
+    """With plugins that all tell the costs of the PCI tree, and one CPU less, which the node reserves."""
+    machine = fake_sysfs.preset(preset)
+    costs = machine_costs(machine, unlisted)
+    reserved = min(machine.cpu_ids)
+    options = {"cost-unlisted": unlisted}
+    config = ManagerConfig("cost", topology_options=options, cpu_policy="static", reserved_cpus=frozenset({reserved}))
+    managers = Managers(describe(machine), config)
+    for report in costs.reports:
+        managers.devices.update(report.reporter, [Device(one, None) for one in costs.instances[report.reporter]])
+        managers.update_costs(report.reporter, report.entries)
+    wanted = {"nvidia.com/gpu": gpus, "rdma/hca": cards}
+    request = {name: min(count, len(costs.instances.get(name, ()))) for name, count in wanted.items()}
+    asked = {name: str(count) for name, count in request.items() if count}
+    limits = {"cpu": str(cpus), "memory": "1Gi", **asked}
+    trace = managers.admit(pod_of("p", {"name": "c", "resources": {"limits": limits}}))
+    available = {**costs.instances, "cpu": [one for one in costs.instances["cpu"] if one != f"cpu{reserved}"]}
+    solution = solve(costs, {"cpu": cpus, **{name: int(count) for name, count in asked.items()}}, available=available)
+    given = trace.given["c"]
+    assert given.cpus == {int(one.removeprefix("cpu")) for one in solution.chosen["cpu"]}
+    assert given.device_ids() == {name: frozenset(solution.chosen[name]) for name in asked}
+    assert account(trace).solution.cost == solution.cost
