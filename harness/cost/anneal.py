@@ -1,8 +1,8 @@
 """The last step of the proposal: simulated annealing."""
 
 import math
-import random
 from collections.abc import Sequence
+from random import Random
 
 from numaproof.harness.cost.descent import Position
 from numaproof.harness.cost.graph import Graph
@@ -11,19 +11,15 @@ STEPS = 2_000
 COOLING = 0.995  # of the temperature, each step
 
 
-def anneal(graph: Graph, start: Sequence[int], seed: int) -> tuple[int, ...]:
-    """The best solution of a constant number of random moves from the start; the same seed makes the same moves.
+def anneal(graph: Graph, start: Sequence[int], chance: Random) -> tuple[int, ...]:
+    """The best solution of a constant number of random moves from the start.
 
     A move exchanges one instance for another of its layer, or as many as fit: instances of a compound vertex are
     cheapest together, and one by one the way to another vertex would lead over a mountain.
     """
-    chance = random.Random(seed)  # noqa: S311 (nothing secret)
     position = Position(graph, start)
     best, best_weight = tuple(start), position.weight
-    layers = [
-        [one for one in layer.vertices if not graph.vertices[one].required]
-        for layer in graph.layers
-    ]
+    layers = [[one for one in layer.vertices if not graph.vertices[one].required] for layer in graph.layers]
     layers = [vertices for vertices in layers if len(vertices) > 1]
     if not layers:
         return best

@@ -77,11 +77,12 @@ class Search:
         return True
 
     def sharpen(self, rounds: int) -> None:
-        """Raise the bound by sharing out the weights better, and begin anew."""
+        """Raise the bound by sharing out the weights better, and begin anew with it."""
         for _ in range(rounds):
-            if not self._reshare():
-                break
-        self._sort()
+            self._shift()
+            self._sort()
+            self._lift()
+            self._sort()
         self._begin()
 
     def _begin(self) -> None:
@@ -153,9 +154,7 @@ class Search:
                         wanted -= units  # noqa: PLW2901 (what is left to be found)
         return price
 
-    def _price(
-        self, one: int, layer: int, wanted: int, least: Sequence[int], room: Sequence[int], price: int
-    ) -> int:
+    def _price(self, one: int, layer: int, wanted: int, least: Sequence[int], room: Sequence[int], price: int) -> int:
         """What each of its instances adds at the least, however many of them are taken of the missing ones."""
         charges, order = self._share[one], self._orders[one][layer]
         table, low = self._graph.tables[one], least[one]
@@ -208,33 +207,49 @@ class Search:
                 worst, branch = real - wish, one
         return _Relaxed(bound, tuple(counts), weight, branch)
 
-    def _reshare(self) -> bool:
-        """Where a vertex is charged for a partner more than for those it would have, the partner can bear the rest.
+    def _shift(self) -> None:
+        """Where a vertex is charged more for a partner than for those it would have, the partner can bear the rest.
 
-        Such a shift lowers no vertex's least charge, and may raise the partner's. Whether anything was shifted.
+        That lowers no vertex's least charges, and may raise the partner's.
         """
-        graph, share = self._graph, self._share
-        shifted = False
-        most = self._root.most
-        for one in range(len(graph.vertices)):
-            charges = share[one]
-            for number, layer in enumerate(graph.layers):
+        share, most = self._share, self._root.most
+        for one, charges in enumerate(share):
+            for number, layer in enumerate(self._graph.layers):
                 wanted = layer.wanted - (number == self._layer_of[one])
-                order = sorted((j for j in layer.vertices if j != one), key=charges.__getitem__)
                 dearest = 0
-                for position, other in enumerate(order):
+                for other in sorted((j for j in layer.vertices if j != one), key=charges.__getitem__):
                     if wanted > 0:
                         dearest = charges[other]
                         wanted -= most[other]
-                        continue
-                    for later in order[position:]:
-                        slack = charges[later] - dearest
-                        if slack > 0:
-                            charges[later] -= slack
-                            share[later][one] += slack
-                            shifted = True
-                    break
-        return shifted
+                    elif (slack := charges[other] - dearest) > 0:
+                        charges[other] -= slack
+                        share[other][one] += slack
+
+    def _lift(self) -> None:
+        """A vertex that its layer does without can give up charges, until it is as cheap as the dearest one taken.
+
+        The others are charged for it instead, and those that would have had it for less become dearer.
+        """
+        share, most = self._share, self._root.most
+        missing = [layer.wanted for layer in self._graph.layers]
+        nothing = [0] * len(most)
+        partners = sum(missing) - 1
+        for number, layer in enumerate(self._graph.layers):
+            prices = []
+            for one in layer.vertices:
+                price = self._others(one, number, missing, most)
+                prices.append((self._price(one, number, layer.wanted, nothing, most, price), one))
+            wanted, dearest = layer.wanted, 0
+            for price, one in sorted(prices):
+                if wanted > 0:
+                    dearest = price
+                    wanted -= most[one]
+                    continue
+                each = (price - dearest) // max(1, partners)
+                for other, charges in enumerate(share):
+                    if other != one:
+                        share[one][other] -= each
+                        charges[one] += each
 
 
 def _with(numbers: tuple[int, ...], place: int, number: int) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from numaproof.errors import UserError
 from numaproof.harness.cost.costs import SYSTEM, Costs
 from numaproof.harness.cost.cpu_pieces import Piece, cut_into_pieces, total_costs
-from numaproof.harness.cost.explicit import Listed, listed_costs
+from numaproof.harness.cost.explicit import listed_costs
 from numaproof.harness.cost.inner import Alike, Inner, Table
 from numaproof.harness.cost.names import CPU, MEMORY, Instance, layer_order, natural, number_of
 from numaproof.harness.cost.pairs import Chosen
@@ -300,7 +300,9 @@ class _Builder:
             if spot.place is not None or not isinstance(inner, Alike):
                 continue
             same_layer = {
-                weights[i][j] for j, other in enumerate(spots) if j != i and other.vertex.resource == spot.vertex.resource
+                weights[i][j]
+                for j, other in enumerate(spots)
+                if j != i and other.vertex.resource == spot.vertex.resource
             }
             for between in {inner.between} if len(inner.ids) > 1 else same_layer:
                 row = weights[i].copy()

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from fractions import Fraction
+from random import Random
 
 from numaproof.harness.cost.anneal import anneal
 from numaproof.harness.cost.costs import Costs
@@ -12,10 +13,11 @@ from numaproof.harness.cost.solution import Solution
 
 DEFAULT_SEED = 1
 
-# Regions that the exact solver looks into before the annealing, and after it.
+# Regions that the exact solver looks into before the annealing, and after it: some seconds at the very most.
 _AT_FIRST = 100
-_AT_MOST = 5_000
-_ROUNDS = 20
+_AT_MOST = 20_000
+_ROUNDS = 20  # of sharpening its bound in between
+_ANNEALINGS = 8
 
 
 def solve(
@@ -37,7 +39,8 @@ def solve(
     search.improve(first.counts)
     annealed: Fraction | None = None
     if not search.run(_AT_FIRST):
-        found = anneal(graph, search.best, seed)
+        chance = Random(seed)
+        found = min((anneal(graph, first.counts, chance) for _ in range(_ANNEALINGS)), key=graph.weight)
         annealed = graph.cost_of(graph.weight(found))
         search.improve(found)
         search.sharpen(_ROUNDS)
