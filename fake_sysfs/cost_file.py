@@ -122,12 +122,12 @@ class _Names:
         return resource, ids
 
     def check_targets(self) -> None:
-        """Refuse a target that no key names and that is not called as the keys of its resource are."""
+        """Refuse a target that is not called as the keys of its resource are."""
         shapes = {resource: {_shape(one) for one in ids} for resource, ids in self._sources.items()}
         for text, where in self._targets.items():
             resource, ids = self._read[text]
             for one in ids if resource in self._sources else ():
-                if one not in self._sources[resource] and _shape(one) not in shapes[resource]:
+                if _shape(one) not in shapes[resource]:
                     [near] = difflib.get_close_matches(one, sorted(self._sources[resource]), 1, 0)
                     raise CostFileError(
                         f'{where}: "{resource}/{one}" is unknown: no key names it, nor is it called as those of '
