@@ -65,3 +65,5 @@ def test_short_ids_name_the_same_ids(numbers: set[int]) -> None:
 
 def test_natural_order() -> None:
     assert sorted(["card10", "card2", "card", "1card"], key=natural) == ["1card", "card", "card2", "card10"]
+    addresses = ["0000:0a:00.0", "0000:10:00.0", "0000:07:00.1", "0000:07:00.0"]
+    assert sorted(addresses, key=natural) == ["0000:07:00.0", "0000:07:00.1", "0000:0a:00.0", "0000:10:00.0"]
