@@ -169,7 +169,7 @@ def test_the_proposals_example_is_explained(capsys: pytest.CaptureFixture[str]) 
     lines = [line.strip() for line in output(capsys, "explain", FPGA_QAT, *ONE_OF_EACH)]
     walk = lines.index("The greedy walk, layer by layer, comes to 281.43:")
     assert lines[walk + 1 : walk + 7] == [
-        *("cpu: cpu1-2 x 1, for 0", "no other has as many"),
+        *("cpu: cpu1-2 x 1, for 0", "no other is left with as many"),
         *("intel.com/fpga: fpga1, for 121.43", "dearer: fpga2 for 171.43"),
         *("intel.com/qat: qat0, for 160", "dearer: qat1-3 for 210"),
     ]
