@@ -1,6 +1,6 @@
 """The policy cost with real managers: exactly what the solver chooses is allocated, and nothing else."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -8,18 +8,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from numaproof import fake_sysfs
 from numaproof.errors import UserError
-from numaproof.harness.cost.costs import UNLISTED, Entry
+from numaproof.harness.cost.costs import UNLISTED, Entry, Unlisted
+from numaproof.harness.cost.machine_costs import machine_costs
+from numaproof.harness.cost.solve import solve
 from numaproof.harness.cost.system import CpuGroup, System
+from numaproof.harness.decision.discovery import describe
 from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDescription
-from numaproof.harness.decision.selection import Account
+from numaproof.harness.decision.selection import Account, CostSelector
 from numaproof.harness.decision.trace import Trace
 from numaproof.harness.pods.manifest import pod_from
-from numaproof.harness.pods.pod import Pod
+from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.providers.memory import Block, MemoryNode
 from numaproof.harness.topology.bitmask import mask_of
-from numaproof.harness.topology.hints import TopologyHint
+from numaproof.harness.topology.hints import Hints, TopologyHint
+from numaproof.harness.topology.policies import PolicyOptions
+from numaproof.harness.topology.selection import Choice
 from numaproof.harness.topology.verdict import NO_COMMON_AFFINITY
 from numaproof.harness.vocabulary import SEMANTICS, Semantics
 
@@ -183,10 +189,12 @@ def test_costs_that_a_plugin_reports_count_instead_of_its_numa_nodes() -> None:
     """g0 and g3 are linked, although they are on different nodes."""
     managers = managers_of()
     managers.update_costs(GPU, linked([("g0", "g3")], ["g0", "g1", "g2", "g3"]))
-    assert ids(managers.admit(pod_of("p", container("c", gpu=2)))) == {"g0", "g3"}
+    trace = managers.admit(pod("p", cpu=4, gpu=2))
+    assert ids(trace) == {"g0", "g3"}
+    assert [report.reporter for report in account(trace).costs.reports if report.entries] == [GPU]
     managers.remove("p")
     managers.update_costs(GPU, ())
-    assert ids(managers.admit(pod("q", gpu=2))) in ({"g0", "g1"}, {"g2", "g3"})
+    assert ids(managers.admit(pod("q", cpu=4, gpu=2))) == {"g2", "g3"}  # where four CPUs are free
 
 
 def test_an_old_and_a_new_plugin_in_one_pod() -> None:
@@ -238,6 +246,22 @@ def test_four_single_gpus_break_two_of_four_linked_pairs() -> None:
     for number in range(4):
         taken |= ids(managers.admit(pod_of(f"p{number}", container("c", gpu=1))))
     assert sum(1 for one, other in pairs if not {one, other} & taken) == 2
+
+
+def test_a_device_that_another_resource_is_near_to_is_left_for_who_wants_both() -> None:
+    """One GPU costs nothing, whichever it is; the NIC is near to the first, and far from the second."""
+    managers = managers_of()
+    managers.devices.update(GPU, [Device("a", None), Device("b", None)])
+    managers.devices.update(NIC, [Device("n", None)])
+    told = ((("a",), 1), (("b",), 100))
+    managers.update_costs(NIC, tuple(Entry(NIC, ("n",), GPU, target, Fraction(cost)) for target, cost in told))
+    assert ids(managers.admit(pod_of("p", container("c", gpu=1)))) == {"b"}
+
+
+def test_outside_of_an_admission_nothing_is_chosen() -> None:
+    managers = managers_of()
+    assert managers.admit(pod("p", cpu=2)).verdict.admitted
+    assert managers.topology.choice == Choice()
 
 
 def test_above_the_maximum_a_pod_is_refused_in_the_kubelets_words() -> None:
@@ -298,18 +322,23 @@ def test_cpu_manager_options_that_choose_are_refused(option: str) -> None:
 
 
 def test_full_cores_only_gives_whole_cores() -> None:
-    """CPU 0 is reserved, and so is 1 then; a GPU that is near to CPUs 3 and 5 does not split their cores."""
-    managers = managers_of(cpu_options={"full-pcpus-only": True})
-    far = tuple(f"cpu{cpu}" for cpu in (1, 2, 4, 6, 7))
+    """CPU 0 is reserved, and so is 1 then; a GPU that is near to CPUs 4 and 6 does not split their cores.
+
+    Both would cost 100 with each other and 1 with the GPU: 102. A core costs 10, and with the GPU 1 and 100: 111.
+    """
+    managers = managers_of(cpu_options={"full-pcpus-only": True}, memory_policy="None", reserved_memory={})
+    far = tuple(f"cpu{cpu}" for cpu in (1, 2, 3, 5, 7))
     managers.update_costs(
         GPU,
         (
-            Entry(GPU, ("g0",), "cpu", ("cpu3", "cpu5"), Fraction(1)),
+            Entry(GPU, ("g0",), "cpu", ("cpu4", "cpu6"), Fraction(1)),
             Entry(GPU, ("g0",), "cpu", far, Fraction(100)),
         ),
     )
     managers.devices.update(GPU, [Device("g0", None)])
-    assert managers.admit(pod("p", cpu=2, gpu=1)).given["c"].cpus in ({2, 3}, {4, 5})
+    trace = managers.admit(pod("p", cpu=2, gpu=1))
+    assert trace.given["c"].cpus in ({4, 5}, {6, 7})
+    assert (account(trace).solution.bound, account(trace).solution.cost) == (102, 111)
     odd = managers.admit(pod("q", cpu=1)).verdict
     assert odd.reason == "SMTAlignmentError"
     assert managers.admit(pod("r", cpu=4)).verdict.admitted
@@ -334,6 +363,16 @@ def test_what_init_containers_leave_is_taken_first() -> None:
     assert ids(trace, "less") < ids(trace, "init")
 
 
+def test_what_init_containers_leave_is_taken_even_where_others_are_nearer() -> None:
+    """The init container gets x, which is far from all others, and leaves the linked pair whole."""
+    managers = managers_of()
+    managers.devices.update(GPU, [Device(name, None) for name in "abx"])
+    managers.update_costs(GPU, linked([("a", "b")], "abx"))
+    trace = managers.admit(pod_of("p", container("c", gpu=2), first=[container("init", gpu=1)]))
+    assert ids(trace, "init") == {"x"}
+    assert "x" in ids(trace)
+
+
 def test_scope_pod_chooses_once_and_serves_all_containers_from_it() -> None:
     managers = managers_of(topology_scope="pod")
     asked = pod_of("p", *(container(name, cpu=2, memory="1Gi", gpu=1) for name in "ab"))
@@ -345,6 +384,32 @@ def test_scope_pod_chooses_once_and_serves_all_containers_from_it() -> None:
     assert [one.cpus for one in trace.given.values()] in ([{4, 5}, {6, 7}], [{6, 7}, {4, 5}])
     assert ids(trace, "a") | ids(trace, "b") == {"g2", "g3"}
     assert {one.affinity for one in trace.given.values()} == {TopologyHint(mask_of([1]), True)}
+
+
+def test_scope_pod_keeps_containers_within_its_choice() -> None:
+    """Four CPUs of one node are those of node 1; a container by itself leaves that whole, and takes 2 and 3."""
+    settings_of = {"memory_policy": "None", "reserved_memory": {}}
+    two = [container(name, cpu=2, memory="1Gi") for name in "ab"]
+    assert managers_of(**settings_of).admit(pod_of("p", *two)).given["a"].cpus == {2, 3}
+    trace = managers_of(**settings_of, topology_scope="pod").admit(pod_of("p", *two))
+    assert trace.given["a"].cpus | trace.given["b"].cpus == {4, 5, 6, 7}
+
+
+def test_a_choice_within_another_goes_beyond_it_where_it_must_and_is_never_refused() -> None:
+    managers = managers_of()
+    machine = description()
+    options = PolicyOptions(cost_maximum=Fraction(0))
+    selector = CostSelector(
+        managers.cpu, managers.memory, managers.devices, machine.system, mask_of(NODES), options, dict
+    )
+    asked = pod("p", cpu=2, gpu=2)
+    within = Choice(frozenset({6}), mask_of([0]), {GPU: frozenset({"g0", "g2"})})
+    selection = selector.select(asked, asked.containers[0], within)
+    assert selection.choice.cpus == {6, 7}
+    assert selection.choice.memory == mask_of([0])
+    assert selection.choice.devices == {GPU: {"g0", "g2"}}
+    assert selection.admit
+    assert not selector.select(asked, asked.containers[0], None).admit
 
 
 def test_scope_pod_reuses_what_init_containers_leave() -> None:
@@ -396,12 +461,13 @@ def test_a_provider_of_somebody_else_is_given_the_hint() -> None:
         def __init__(self) -> None:
             self.seen: list[TopologyHint] = []
 
-        def get_topology_hints(self, _pod: Pod, _container: object) -> Mapping[str, Any]:
+        def get_topology_hints(self, pod: Pod, container: Container) -> Hints:
             raise AssertionError("nobody is asked for hints")
 
-        get_pod_topology_hints = get_topology_hints
+        def get_pod_topology_hints(self, pod: Pod) -> Hints:
+            raise AssertionError("nobody is asked for hints")
 
-        def allocate(self, _pod: Pod, _container: object, affinity: TopologyHint) -> None:
+        def allocate(self, pod: Pod, container: Container, affinity: TopologyHint) -> None:
             self.seen.append(affinity)
 
         def remove(self, uid: str) -> None: ...
@@ -465,3 +531,35 @@ def _everything(managers: Managers) -> tuple[object, ...]:
         dict(managers.memory.state),
         {key: dict(held) for key, held in managers.devices.assignments.items()},
     )
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from(["dgx-a100", "dgx1-v100", "xeon-6248-snc2", "epyc-7742-nps4", "dgx2"]),
+    st.integers(1, 24),
+    st.integers(0, 4),
+    st.integers(0, 2),
+    st.sampled_from(UNLISTED),
+)
+def test_node_and_command_choose_the_same(preset: str, cpus: int, gpus: int, cards: int, unlisted: Unlisted) -> None:
+    """With plugins that all tell the costs of the PCI tree, and one CPU less, which the node reserves."""
+    machine = fake_sysfs.preset(preset)
+    costs = machine_costs(machine, unlisted)
+    reserved = min(machine.cpu_ids)
+    options = {"cost-unlisted": unlisted}
+    config = ManagerConfig("cost", topology_options=options, cpu_policy="static", reserved_cpus=frozenset({reserved}))
+    managers = Managers(describe(machine), config)
+    for report in costs.reports:
+        managers.devices.update(report.reporter, [Device(one, None) for one in costs.instances[report.reporter]])
+        managers.update_costs(report.reporter, report.entries)
+    wanted = {"nvidia.com/gpu": gpus, "rdma/hca": cards}
+    request = {name: min(count, len(costs.instances.get(name, ()))) for name, count in wanted.items()}
+    asked = {name: str(count) for name, count in request.items() if count}
+    limits = {"cpu": str(cpus), "memory": "1Gi", **asked}
+    trace = managers.admit(pod_of("p", {"name": "c", "resources": {"limits": limits}}))
+    available = {**costs.instances, "cpu": [one for one in costs.instances["cpu"] if one != f"cpu{reserved}"]}
+    solution = solve(costs, {"cpu": cpus, **{name: int(count) for name, count in asked.items()}}, available=available)
+    given = trace.given["c"]
+    assert given.cpus == {int(one.removeprefix("cpu")) for one in solution.chosen["cpu"]}
+    assert given.device_ids() == {name: frozenset(solution.chosen[name]) for name in asked}
+    assert account(trace).solution.cost == solution.cost

@@ -85,11 +85,11 @@ def test_costs_are_gone_with_their_plugin() -> None:
             "its costs are not known: device plugin GetPreferredAllocations rpc failed with err: rpc error: ",
         ),
         ("sized", (), "its costs are not known: .* code = InvalidArgument desc = no device is asked for"),
-        ("negative-cost", ENTRIES[1:], "costs, entry 0: the cost -1 is negative; it does not count"),
-        ("unknown-id", ENTRIES[1:], "costs, entry 0: the plugin lists no device 'no-such-device'; it does not count"),
-        ("bad-domain", ENTRIES[1:], "costs, entry 0: the domain 'gpu': has 0 slashes, not one; it does not count"),
-        ("bad-instance", ENTRIES[1:], "costs, entry 0: '7' is no instance of cpu, as cpu7 is; it does not count"),
-        ("twice", (), "costs: a pair with cpu is told twice, with the costs 3 and 4; none of them count"),
+        ("negative-cost", ENTRIES[1:], "costs do not count: entry 0: the cost -1 is negative$"),
+        ("unknown-id", ENTRIES[1:], "do not count: entry 0: the plugin lists no device 'no-such-device'$"),
+        ("bad-domain", ENTRIES[1:], "do not count: entry 0: the domain 'gpu': has 0 slashes, not one$"),
+        ("bad-instance", ENTRIES[1:], "do not count: entry 0: '7' is no instance of cpu, as cpu7 is$"),
+        ("twice", (), "do not count: a pair with cpu is told twice, with the costs 3 and 4$"),
     ],
 )
 def test_a_bad_answer_does_the_node_no_harm(fault: str, left: tuple[Entry, ...], line: str) -> None:
