@@ -113,7 +113,7 @@ def _rule(found: Answer) -> Iterator[str]:
     """Whether the rule for pairs that nobody lists decided: whether by the other one this set is beaten."""
     rule = found.costs.unlisted
     other = next(one for one in UNLISTED if one != rule)
-    twin = answer(replace(found.costs, unlisted=other), found.request, found.solution.seed)
+    twin = answer(replace(found.costs, unlisted=other), found.request, found.solution.seed, found.available)
     here, there = found.solution, twin.solution
     here_there, there_here = cost_of(twin.costs, here.chosen), cost_of(found.costs, there.chosen)
     if here_there <= there.cost:

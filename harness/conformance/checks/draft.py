@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from numaproof.harness.api import preferredallocations_draft_pb2 as draft
 from numaproof.harness.conformance.checks.check import Feature, RequirementLevel, check
+from numaproof.harness.conformance.checks.preferred import set_problems
 from numaproof.harness.conformance.exchange import Called, Exchange, Listed
 from numaproof.harness.conformance.finding import Facts, Finding, finding_of, skipped
 from numaproof.harness.conformance.happenings import Method, Probe, Session
@@ -49,19 +50,13 @@ def valid_sets(exchange: Exchange, _facts: Facts) -> Finding:
             wrong.append(f"{_wish(asked)}: {call.code}: {call.details}")
             continue
         for chosen in answer.preferred_allocations:
-            wrong += [f"{_wish(asked)}: {problem}" for problem in _set_problems(asked, list(chosen.devices_ids))]
+            wrong += [
+                f"{_wish(asked)}: {problem}"
+                for problem in set_problems(
+                    chosen.devices_ids, asked.available_deviceIDs, asked.must_include_deviceIDs, asked.size
+                )
+            ]
     return finding_of(wrong, f"{judged} requests were answered") if judged else skipped(_NO_SETS)
-
-
-def _set_problems(asked: draft.PreferredAllocationsRequest, chosen: list[str]) -> Iterator[str]:
-    if outside := set(chosen) - set(asked.available_deviceIDs):
-        yield f"{sorted(outside)[0]!r} is not available"
-    if missing := set(asked.must_include_deviceIDs) - set(chosen):
-        yield f"{sorted(missing)[0]!r} must be included, and is not"
-    if len(set(chosen)) < len(chosen):
-        yield "an id is repeated"
-    if len(chosen) != asked.size:
-        yield f"a set of {len(chosen)} ids is answered"
 
 
 @check(

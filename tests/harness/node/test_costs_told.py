@@ -36,6 +36,14 @@ def test_costs_are_known_when_the_devices_are() -> None:
             assert questions(gpu) == [(list(TWO), 0)]
 
 
+def test_the_proposals_path_tells_costs_too() -> None:
+    with running_node(STATIC) as node:
+        gpu = MockPlugin(GPU, devices("gpu", 2), node.device_plugins, costs=COSTS, plural_paths=["proposal"])
+        with listed_plugins(node, gpu):
+            assert kept(node) == ENTRIES
+            assert questions(gpu) == [([], 0), (list(TWO), 0)], "whether it is served, and then for costs"
+
+
 def test_a_plugin_with_costs_only_is_not_asked_for_sets() -> None:
     with running_node(STATIC | {"topologyManagerPolicy": "restricted"}) as node, client(node.root) as control:
         gpu = MockPlugin(GPU, devices("gpu", 2), node.device_plugins, costs=COSTS)
