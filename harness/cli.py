@@ -14,6 +14,7 @@ from numaproof.errors import UserError
 # Subcommand -> what it does. Its module, of the same name, is imported on use: `numaproof --help` needs no gRPC.
 COMMANDS = {
     "machine": "machines that do not exist: list, show, write, read, capture, import, diff",
+    "cost": "find the cheapest set of instances for a request, by the costs between them: solve, graph, explain",
     "policies": "compare the Topology Manager's policies for every combination of hints",
     "vectors": "replay recorded decisions of the kubelet",
     "node": "run the reference node",

@@ -7,7 +7,9 @@ Semantics = Literal["current", "kep"]
 SEMANTICS: tuple[Semantics, ...] = get_args(Semantics)
 
 KUBELET_POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
-POLICIES = (*KUBELET_POLICIES, "strict")  # strict: experimental, from the feedback on the proposal
+# Experimental: strict, from the feedback on the proposal; cost, from the proposal of cost-based selection.
+POLICIES = (*KUBELET_POLICIES, "strict", "cost")
+SELECTING_POLICY = "cost"  # it selects resources, where all others merge hints
 SCOPES = ("container", "pod")
 SMALLEST_NODE_LIMIT = 8  # the kubelet's default for max-allowable-numa-nodes, and its least
 

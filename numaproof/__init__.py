@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from numaproof.harness.topology import ids_of as ids_of
     from numaproof.harness.topology import mask_of as mask_of
     from numaproof.plugins_mock import Fault as Fault
+    from numaproof.plugins_mock import MockCost as MockCost
     from numaproof.plugins_mock import MockDevice as MockDevice
     from numaproof.plugins_mock import MockPlugin as MockPlugin
 
@@ -102,6 +103,7 @@ _HOMES = {
     # Fake plugins, and the interface of device plugins
     "MockPlugin": ("plugins_mock", "MockPlugin"),
     "MockDevice": ("plugins_mock", "MockDevice"),
+    "MockCost": ("plugins_mock", "MockCost"),
     "Fault": ("plugins_mock", "Fault"),
     "deviceplugin_pb2": ("harness.api", "deviceplugin_v1beta1_pb2"),
     "deviceplugin_pb2_grpc": ("harness.api", "deviceplugin_v1beta1_pb2_grpc"),
@@ -131,6 +133,7 @@ __all__ = [
     "MachineError",
     "ManagerConfig",
     "Managers",
+    "MockCost",
     "MockDevice",
     "MockPlugin",
     "Node",

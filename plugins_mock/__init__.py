@@ -7,10 +7,11 @@ from numaproof.plugins_mock.errors import PluginError
 from numaproof.plugins_mock.faults import FAULTS, Fault, parse_fault
 
 if TYPE_CHECKING:
+    from numaproof.plugins_mock.costs import MockCost
     from numaproof.plugins_mock.plugin import MockPlugin
     from numaproof.plugins_mock.service import Call
 
-__all__ = ["FAULTS", "Call", "Fault", "MockDevice", "MockPlugin", "PluginError", "parse_fault"]
+__all__ = ["FAULTS", "Call", "Fault", "MockCost", "MockDevice", "MockPlugin", "PluginError", "parse_fault"]
 
 
 def __getattr__(name: str) -> Any:
@@ -19,6 +20,10 @@ def __getattr__(name: str) -> Any:
         from numaproof.plugins_mock.plugin import MockPlugin  # noqa: PLC0415
 
         return MockPlugin
+    if name == "MockCost":
+        from numaproof.plugins_mock.costs import MockCost  # noqa: PLC0415
+
+        return MockCost
     if name == "Call":
         from numaproof.plugins_mock.service import Call  # noqa: PLC0415
 

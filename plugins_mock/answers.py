@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.api import preferredallocations_draft_pb2 as draft
 from numaproof.plugins_mock.devices import MockDevice
 from numaproof.plugins_mock.faults import Fault
 
@@ -81,9 +82,37 @@ def _spoil_allocation(response: api.ContainerAllocateResponse, faults: Mapping[s
                 response.envs[fault.value or "PATH"] = "/usr/bin"
 
 
+def spoil_costs(
+    costs: list[draft.PreferredAllocationsForDomain], faults: Mapping[str, Fault], call_number: int
+) -> list[draft.PreferredAllocationsForDomain]:
+    """Costs with what the faults make of them."""
+    if not costs:
+        return costs
+    first = costs[0]
+    for kind, fault in faults.items():
+        match kind:
+            case "negative-cost":
+                first.cost = int(fault.number(-1))
+            case "unknown-id":
+                first.from_deviceIDs[:] = ["no-such-device"]
+            case "bad-domain":
+                first.resource_domain = fault.value or "gpu"
+            case "bad-instance":
+                first.resource_domain = "cpu"
+                first.preferred_allocations.devices_ids[:] = [fault.value or "7"]
+            case "twice":
+                again = draft.PreferredAllocationsForDomain()
+                again.CopyFrom(first)
+                again.cost += 1
+                costs = [*costs, again]
+            case "unsteady":
+                first.cost += call_number
+    return costs
+
+
 def spoil_preferred(
     ids: list[str],
-    request: api.ContainerPreferredAllocationRequest,
+    request: api.ContainerPreferredAllocationRequest | draft.PreferredAllocationsRequest,
     faults: Mapping[str, Fault],
     call_number: int,
 ) -> list[str]:

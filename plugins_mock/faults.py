@@ -70,7 +70,18 @@ _OWN: dict[str, dict[str, str]] = {
         "unsteady": "answers the same request differently each time",
         "edge-empty": "answers nothing when all that is available, or all that must be included, is asked for",
     },
-    "GetPreferredAllocations": {},
+    "GetPreferredAllocations": {
+        "wrong-size": "its sets have one id more than asked for",
+        "outside": "its sets have an id that is not available",
+        "ignore-must": "its sets leave out what must be included",
+        "sized": "a request for costs only, of size 0, is answered with INVALID_ARGUMENT",
+        "negative-cost": "its first cost is VALUE (-1)",
+        "unknown-id": "its first cost starts at a device that does not exist",
+        "bad-domain": "its first cost is to the domain VALUE (gpu)",
+        "bad-instance": "its first cost is to a CPU called VALUE (7)",
+        "twice": "tells its first cost again, as another one",
+        "unsteady": "answers the same request differently each time",
+    },
     "Allocate": {
         "no-responses": "answers without any container response",
         "wrong-count": "answers VALUE responses (1), however many were asked for",
@@ -167,7 +178,18 @@ def _check(call: str, fault: Fault) -> None:
     if fault.kind == "error" and fault.value and fault.value not in STATUS_CODES:
         known = ", ".join(code for code in STATUS_CODES if code != "OK")
         raise PluginError(f"fault {call}=error:{fault.value}: not a gRPC status code; known: {known}")
-    if fault.kind in {"delay", "drop", "slow", "oversized", "wrong-count", "bad-numa", "die", "die-unknown", "exit"}:
+    if fault.kind in {
+        "delay",
+        "drop",
+        "slow",
+        "oversized",
+        "wrong-count",
+        "bad-numa",
+        "die",
+        "die-unknown",
+        "exit",
+        "negative-cost",
+    }:
         try:
             fault.number(0)
         except ValueError:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
-from numaproof.harness.vocabulary import is_gpu, is_nic
+from numaproof.harness.vocabulary import USUAL_RESOURCES, kind_of
 from numaproof.plugins_mock.answers import Respond, plain_response
 from numaproof.plugins_mock.sysfs import PciFunction
 
@@ -63,30 +63,27 @@ def _qat(_resource: str) -> Respond:
     return respond
 
 
+def _rdma(_resource: str) -> Respond:
+    def respond(ids: Sequence[str]) -> api.ContainerAllocateResponse:
+        return api.ContainerAllocateResponse(devices=_device_files(ids, "infiniband/"))
+
+    return respond
+
+
+def _of_kind(name: str, summary: str, respond: Callable[[str], Respond]) -> Kind:
+    """A plugin for the PCI functions of a kind of the vocabulary."""
+
+    def offers(function: PciFunction) -> bool:
+        return kind_of(int(function.class_code, 16), is_vf=function.is_vf) == name
+
+    return Kind(summary, USUAL_RESOURCES[name], offers, respond)
+
+
 KINDS: dict[str, Kind] = {
-    "gpu": Kind(
-        "GPUs wired by NVLink; prefers sets with many links",
-        "nvidia.com/gpu",
-        lambda function: is_gpu(int(function.class_code, 16)),
-        _gpu,
-    ),
-    "nic": Kind(
-        "SR-IOV virtual functions of network cards",
-        "intel.com/sriov_netdevice",
-        lambda function: function.is_vf and is_nic(int(function.class_code, 16)),
-        _sriov,
-    ),
-    "fpga": Kind(
-        "FPGAs and other processing accelerators",
-        "fpga.intel.com/af",
-        lambda function: function.class_code[:6] == "0x1200",
-        _fpga,
-    ),
-    "qat": Kind(
-        "QuickAssist co-processors",
-        "qat.intel.com/generic",
-        lambda function: function.class_code[:6] == "0x0b40",
-        _qat,
-    ),
+    "gpu": _of_kind("gpu", "GPUs wired by NVLink; prefers sets with many links", _gpu),
+    "nic": _of_kind("nic", "SR-IOV virtual functions of network cards", _sriov),
+    "rdma": _of_kind("rdma", "network cards as a whole, Ethernet or InfiniBand", _rdma),
+    "fpga": _of_kind("fpga", "FPGAs and other processing accelerators", _fpga),
+    "qat": _of_kind("qat", "QuickAssist co-processors", _qat),
     "generic": Kind("devices that are given as data", "example.com/device", lambda function: False, plain_response),
 }

@@ -17,6 +17,7 @@ from numaproof.harness.api import pluginregistration_v1_pb2_grpc as registration
 from numaproof.harness.api import preferredallocations_draft_pb2_grpc as draft_grpc
 from numaproof.harness.vocabulary import LONGEST_SOCKET_PATH
 from numaproof.plugins_mock.answers import Respond, plain_response
+from numaproof.plugins_mock.costs import MockCost
 from numaproof.plugins_mock.devices import Inventory, MockDevice
 from numaproof.plugins_mock.errors import PluginError
 from numaproof.plugins_mock.faults import Fault, FaultPlan
@@ -53,6 +54,7 @@ class MockPlugin:
         respond: Respond | None = None,
         preferred: Preferred | None = None,
         plural: bool = False,  # serve the draft GetPreferredAllocations too
+        costs: Iterable[MockCost] = (),  # with any, the draft is served, be it without sets
         plural_paths: Collection[PluralPath] = PLURAL_PATHS,
         pre_start: bool = False,
         poll_seconds: float = 0.05,
@@ -71,15 +73,19 @@ class MockPlugin:
         self._lock = threading.Lock()
         self._calls: list[Call] = []
         self._on_call = on_call
+        known = tuple(costs)
         self._state = PluginState(
-            Inventory(devices),
-            self._plan,
-            respond or plain_response(resource),
-            preferred,
-            tuple(plural_paths) if plural else (),
-            pre_start,
-            self._record,
-            self._refused,
+            inventory=Inventory(devices),
+            plan=self._plan,
+            respond=respond or plain_response(resource),
+            preferred=preferred,
+            plural=tuple(plural_paths) if plural or known else (),
+            sets=plural,
+            resource=resource,
+            costs=known,
+            pre_start=pre_start,
+            on_call=self._record,
+            on_refusal=self._refused,
         )
         self._poll_seconds = poll_seconds
         self._log = log

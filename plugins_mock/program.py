@@ -6,10 +6,12 @@ import json
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from google.protobuf.json_format import MessageToDict
 
+from numaproof.errors import UserError
 from numaproof.plugins_mock.choose import (
     PREFERENCES,
     board_devices,
@@ -20,6 +22,7 @@ from numaproof.plugins_mock.choose import (
     preference,
     read_devices,
 )
+from numaproof.plugins_mock.costs import MockCost, file_costs, machine_costs, parse_resources
 from numaproof.plugins_mock.devices import MockDevice
 from numaproof.plugins_mock.errors import PluginError
 from numaproof.plugins_mock.faults import FAULTS, Fault, parse_fault
@@ -60,6 +63,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="serve the draft there only: on the proposal's path (/v1beta1.DevicePlugin/GetPreferredAllocations) or in"
         " numaproof's own service (default: both)",
     )
+    parser.add_argument(
+        "--costs",
+        metavar="FILE|pci",
+        help="tell what the devices cost, by the draft GetPreferredAllocations: from a file of costs, or, with"
+        " --sysfs-root, from a look at the PCI tree",
+    )
+    parser.add_argument(
+        "--costs-to",
+        action="append",
+        default=[],
+        metavar="KIND=RESOURCE",
+        help="with --costs pci: plugins of that kind offer this resource, not the usual one (may be repeated)",
+    )
     parser.add_argument("--pre-start", action="store_true", help="ask for PreStartContainer")
     parser.add_argument(
         "--fault", action="append", default=[], metavar="CALL=KIND[:VALUE][*TIMES]", help="see --list-faults"
@@ -94,6 +110,7 @@ def _run(args: argparse.Namespace) -> int:
             print(device.id, *(f"node{node}" for node in device.numa or ()), "" if device.healthy else "unhealthy")
         return 0
     faults = _faults(args.fault)
+    costs = _costs(args, resource, devices)
     if code := _at_start(args, faults):
         return code - 1
     chosen = args.preferred or ("links" if args.kind == "gpu" else "none")
@@ -110,6 +127,7 @@ def _run(args: argparse.Namespace) -> int:
                 respond=kind.respond(resource),
                 preferred=preference(chosen, links, devices),
                 plural=args.plural or args.plural_path is not None,
+                costs=costs,
                 plural_paths=(args.plural_path,) if args.plural_path else PLURAL_PATHS,
                 pre_start=args.pre_start,
                 on_call=recorder,
@@ -127,7 +145,7 @@ def main() -> int:
     add_arguments(parser)
     try:
         return run(parser.parse_args())
-    except PluginError as error:
+    except UserError as error:
         print(f"plugins_mock: {error}", file=sys.stderr)
         return 2
 
@@ -146,6 +164,19 @@ def _devices(args: argparse.Namespace) -> tuple[tuple[MockDevice, ...], Links]:
     except ValueError:
         raise PluginError(f"--numa {args.numa}: not a list of NUMA nodes; write 0 or 0,1") from None
     return numbered_devices(4 if args.count is None else args.count, numa), {}
+
+
+def _costs(args: argparse.Namespace, resource: str, devices: Sequence[MockDevice]) -> tuple[MockCost, ...]:
+    ids = [device.id for device in devices]
+    if args.costs_to and args.costs != "pci":
+        raise PluginError("--costs-to: says what other plugins offer for --costs pci; add that, or drop it")
+    if args.costs is None:
+        return ()
+    if args.costs != "pci":
+        return file_costs(Path(args.costs), resource, ids)
+    if not args.sysfs_root:
+        raise PluginError("--costs pci: needs the PCI tree of the devices; give --sysfs-root DIR, or a file of costs")
+    return machine_costs(args.sysfs_root, resource, ids, parse_resources(args.costs_to))
 
 
 def _faults(texts: list[str]) -> dict[str, list[Fault]]:

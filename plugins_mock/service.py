@@ -17,7 +17,8 @@ from numaproof.harness.api import pluginregistration_v1_pb2 as registration
 from numaproof.harness.api import pluginregistration_v1_pb2_grpc as registration_grpc
 from numaproof.harness.api import preferredallocations_draft_pb2 as draft
 from numaproof.harness.api import preferredallocations_draft_pb2_grpc as draft_grpc
-from numaproof.plugins_mock.answers import Respond, allocation, listed, spoil_list, spoil_preferred
+from numaproof.plugins_mock.answers import Respond, allocation, listed, spoil_costs, spoil_list, spoil_preferred
+from numaproof.plugins_mock.costs import MockCost, told
 from numaproof.plugins_mock.devices import Inventory, MockDevice
 from numaproof.plugins_mock.faults import Fault, FaultPlan
 
@@ -47,6 +48,9 @@ class PluginState:
     respond: Respond
     preferred: Preferred | None  # None: the plugin has no preference
     plural: Collection[PluralPath]  # where the draft is served; nowhere: not at all
+    sets: bool  # whether the draft answers sets, if the plugin has a preference
+    resource: str
+    costs: tuple[MockCost, ...]
     pre_start: bool
     on_call: Callable[[Call], None]
     on_refusal: Callable[[bool], None]  # told whether the plugin shall offer itself again
@@ -189,19 +193,32 @@ class PreferredAllocationsService(_Common, draft_grpc.PreferredAllocationsServic
     def GetPreferredAllocationsOptions(  # noqa: N802
         self, request: draft.PreferredAllocationsOptionsRequest, context: grpc.ServicerContext
     ) -> draft.PreferredAllocationsOptions:
-        """The draft is to be used, if the plugin prefers anything."""
-        return draft.PreferredAllocationsOptions(get_preferred_allocations_available=self._state.preferred is not None)
+        """The draft is to be used, if the plugin prefers anything, or knows what its devices cost."""
+        return draft.PreferredAllocationsOptions(
+            get_preferred_allocations_available=self._state.sets and self._state.preferred is not None,
+            costs_available=bool(self._state.costs),
+        )
 
     def GetPreferredAllocations(  # noqa: N802
         self, request: draft.PreferredAllocationsRequest, context: grpc.ServicerContext
     ) -> draft.PreferredAllocationsResponse:
-        """All sets that the plugin likes equally well."""
-        self._begin("GetPreferredAllocations", request, context)
-        if self._state.preferred is None:
+        """All sets that the plugin likes equally well, and what the available devices cost."""
+        state = self._state
+        faults = self._begin("GetPreferredAllocations", request, context)
+        if state.preferred is None and not state.costs:
             _abort(context, grpc.StatusCode.UNIMPLEMENTED, "this plugin has no preference")
-        sets = self._state.preferred(request.available_deviceIDs, request.must_include_deviceIDs, request.size)
+        if "sized" in faults and request.available_deviceIDs and not request.size:
+            _abort(context, grpc.StatusCode.INVALID_ARGUMENT, "no device is asked for")
+        sets: list[list[str]] = []
+        if state.preferred is not None and state.sets and request.size:
+            sets = state.preferred(request.available_deviceIDs, request.must_include_deviceIDs, request.size)
+        number = next(state.calls)
+        costs = told(state.costs, state.resource, request.available_deviceIDs)
         return draft.PreferredAllocationsResponse(
-            preferred_allocations=[api.ContainerAllocateRequest(devices_ids=ids) for ids in sets]
+            preferred_allocations=[
+                api.ContainerAllocateRequest(devices_ids=spoil_preferred(ids, request, faults, number)) for ids in sets
+            ],
+            preferred_allocations_for_domain=spoil_costs(costs, faults, number),
         )
 
 

@@ -77,22 +77,48 @@ class AdmitResponse(google.protobuf.message.Message):
 
     VERDICT_FIELD_NUMBER: builtins.int
     POD_FIELD_NUMBER: builtins.int
+    COST_FIELD_NUMBER: builtins.int
     @property
     def verdict(self) -> global___Verdict: ...
     @property
     def pod(self) -> global___Pod:
         """What the pod was given; without containers if it was not admitted."""
 
+    @property
+    def cost(self) -> global___ChosenCost:
+        """Under policy cost, if there was something to choose: what all that was chosen costs."""
+
     def __init__(
         self,
         *,
         verdict: global___Verdict | None = ...,
         pod: global___Pod | None = ...,
+        cost: global___ChosenCost | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["pod", b"pod", "verdict", b"verdict"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["pod", b"pod", "verdict", b"verdict"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["cost", b"cost", "pod", b"pod", "verdict", b"verdict"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["cost", b"cost", "pod", b"pod", "verdict", b"verdict"]) -> None: ...
 
 global___AdmitResponse = AdmitResponse
+
+@typing.final
+class ChosenCost(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    COST_FIELD_NUMBER: builtins.int
+    OPTIMAL_FIELD_NUMBER: builtins.int
+    cost: builtins.float
+    """Of all containers; remapped, as in Selection."""
+    optimal: builtins.bool
+    """Whether it is proven that no other choice would have been cheaper, for any container."""
+    def __init__(
+        self,
+        *,
+        cost: builtins.float = ...,
+        optimal: builtins.bool = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["cost", b"cost", "optimal", b"optimal"]) -> None: ...
+
+global___ChosenCost = ChosenCost
 
 @typing.final
 class Verdict(google.protobuf.message.Message):
@@ -370,7 +396,7 @@ class ExplainResponse(google.protobuf.message.Message):
     def verdict(self) -> global___Verdict: ...
     @property
     def decisions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Decision]:
-        """One for each container, or a single one for a whole pod."""
+        """One for each container, or a single one for a whole pod; none under policy none."""
 
     @property
     def pod(self) -> global___Pod:
@@ -409,17 +435,24 @@ class Decision(google.protobuf.message.Message):
     MERGED_FIELD_NUMBER: builtins.int
     ADMITTED_FIELD_NUMBER: builtins.int
     RULE_FIELD_NUMBER: builtins.int
+    SELECTION_FIELD_NUMBER: builtins.int
     container: builtins.str
     """Empty: the pod as a whole."""
     admitted: builtins.bool
     """Whether the policy accepts it."""
     rule: builtins.str
-    """What the policy asks of it, in a word: "any", "preferred", "single" (preferred, on one node), "unanimous"."""
+    """What the policy asks of it, in a word: "any", "preferred", "single" (preferred, on one node), "unanimous", or
+    "cost": nobody was asked for hints, and `merged` is where the selection is.
+    """
     @property
     def providers(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ProviderHints]: ...
     @property
     def merged(self) -> global___Hint:
         """The best hint that the providers agree on."""
+
+    @property
+    def selection(self) -> global___Selection:
+        """Under policy cost, unless there was nothing to choose."""
 
     def __init__(
         self,
@@ -429,11 +462,146 @@ class Decision(google.protobuf.message.Message):
         merged: global___Hint | None = ...,
         admitted: builtins.bool = ...,
         rule: builtins.str = ...,
+        selection: global___Selection | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["merged", b"merged"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["admitted", b"admitted", "container", b"container", "merged", b"merged", "providers", b"providers", "rule", b"rule"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["merged", b"merged", "selection", b"selection"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["admitted", b"admitted", "container", b"container", "merged", b"merged", "providers", b"providers", "rule", b"rule", "selection", b"selection"]) -> None: ...
 
 global___Decision = Decision
+
+@typing.final
+class Selection(google.protobuf.message.Message):
+    """The exact resources that policy cost chose. Costs are remapped, so that the largest of each reporter is 100, and
+    summed over all pairs in both directions.
+    """
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    LAYERS_FIELD_NUMBER: builtins.int
+    COST_FIELD_NUMBER: builtins.int
+    RAW_COST_FIELD_NUMBER: builtins.int
+    BOUND_FIELD_NUMBER: builtins.int
+    OPTIMAL_FIELD_NUMBER: builtins.int
+    GREEDY_FIELD_NUMBER: builtins.int
+    ANNEALED_FIELD_NUMBER: builtins.int
+    SEED_FIELD_NUMBER: builtins.int
+    MAXIMUM_FIELD_NUMBER: builtins.int
+    PAIRS_FIELD_NUMBER: builtins.int
+    PAIRS_LEFT_OUT_FIELD_NUMBER: builtins.int
+    UNLISTED_FIELD_NUMBER: builtins.int
+    UNLISTED_DECIDED_FIELD_NUMBER: builtins.int
+    cost: builtins.float
+    raw_cost: builtins.float
+    """The same sum of the costs as they were reported."""
+    bound: builtins.float
+    """No choice costs less."""
+    optimal: builtins.bool
+    """Whether it is proven that no choice costs less than this one."""
+    greedy: builtins.float
+    """What the greedy walk's choice costs."""
+    annealed: builtins.float
+    """What the best choice of the annealing costs; absent: it was not needed."""
+    seed: builtins.int
+    maximum: builtins.float
+    """The option cost-maximum; absent: any cost is accepted."""
+    pairs_left_out: builtins.int
+    """How many pairs that cost anything are not among them."""
+    unlisted: builtins.str
+    """"nothing" or "farthest": the rule for pairs that nobody lists."""
+    unlisted_decided: builtins.bool
+    """Whether the other rule would have chosen other resources."""
+    @property
+    def layers(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___SelectionLayer]:
+        """cpu, memory, then devices."""
+
+    @property
+    def pairs(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___SelectionPair]:
+        """The dearest pairs, at most 1000, the dearest first."""
+
+    def __init__(
+        self,
+        *,
+        layers: collections.abc.Iterable[global___SelectionLayer] | None = ...,
+        cost: builtins.float = ...,
+        raw_cost: builtins.float = ...,
+        bound: builtins.float = ...,
+        optimal: builtins.bool = ...,
+        greedy: builtins.float = ...,
+        annealed: builtins.float | None = ...,
+        seed: builtins.int = ...,
+        maximum: builtins.float | None = ...,
+        pairs: collections.abc.Iterable[global___SelectionPair] | None = ...,
+        pairs_left_out: builtins.int = ...,
+        unlisted: builtins.str = ...,
+        unlisted_decided: builtins.bool = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_annealed", b"_annealed", "_maximum", b"_maximum", "annealed", b"annealed", "maximum", b"maximum"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_annealed", b"_annealed", "_maximum", b"_maximum", "annealed", b"annealed", "bound", b"bound", "cost", b"cost", "greedy", b"greedy", "layers", b"layers", "maximum", b"maximum", "optimal", b"optimal", "pairs", b"pairs", "pairs_left_out", b"pairs_left_out", "raw_cost", b"raw_cost", "seed", b"seed", "unlisted", b"unlisted", "unlisted_decided", b"unlisted_decided"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_annealed", b"_annealed"]) -> typing.Literal["annealed"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_maximum", b"_maximum"]) -> typing.Literal["maximum"] | None: ...
+
+global___Selection = Selection
+
+@typing.final
+class SelectionLayer(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    RESOURCE_FIELD_NUMBER: builtins.int
+    WANTED_FIELD_NUMBER: builtins.int
+    OFFERED_FIELD_NUMBER: builtins.int
+    CHOSEN_FIELD_NUMBER: builtins.int
+    resource: builtins.str
+    """"cpu", "memory" or a device plugin's."""
+    wanted: builtins.int
+    offered: builtins.int
+    """From how many it was chosen."""
+    @property
+    def chosen(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """"cpu7", "node1" or "node0+node1", a device's id."""
+
+    def __init__(
+        self,
+        *,
+        resource: builtins.str = ...,
+        wanted: builtins.int = ...,
+        offered: builtins.int = ...,
+        chosen: collections.abc.Iterable[builtins.str] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["chosen", b"chosen", "offered", b"offered", "resource", b"resource", "wanted", b"wanted"]) -> None: ...
+
+global___SelectionLayer = SelectionLayer
+
+@typing.final
+class SelectionPair(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    ONE_FIELD_NUMBER: builtins.int
+    OTHER_FIELD_NUMBER: builtins.int
+    THERE_FIELD_NUMBER: builtins.int
+    BACK_FIELD_NUMBER: builtins.int
+    COST_FIELD_NUMBER: builtins.int
+    one: builtins.str
+    """"cpu/cpu7", "memory/node1", "example.com/gpu/gpu0"."""
+    other: builtins.str
+    there: builtins.float
+    """As reported, from `one` to `other` and back."""
+    back: builtins.float
+    cost: builtins.float
+    """Both remapped and summed."""
+    def __init__(
+        self,
+        *,
+        one: builtins.str = ...,
+        other: builtins.str = ...,
+        there: builtins.float = ...,
+        back: builtins.float = ...,
+        cost: builtins.float = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["back", b"back", "cost", b"cost", "one", b"one", "other", b"other", "there", b"there"]) -> None: ...
+
+global___SelectionPair = SelectionPair
 
 @typing.final
 class Failure(google.protobuf.message.Message):

@@ -1,8 +1,8 @@
 """The last step of the proposal: simulated annealing."""
 
 import math
-import random
 from collections.abc import Sequence
+from random import Random
 
 from numaproof.harness.cost.descent import Position
 from numaproof.harness.cost.graph import Graph
@@ -11,7 +11,7 @@ STEPS = 2_000
 COOLING = 0.995  # of the temperature, each step
 
 
-def anneal(graph: Graph, start: Sequence[int], chance: random.Random) -> tuple[int, ...]:
+def anneal(graph: Graph, start: Sequence[int], chance: Random) -> tuple[int, ...]:
     """The best solution of a constant number of random moves from the start.
 
     A move exchanges one instance for another of its layer, or as many as fit: instances of a compound vertex are

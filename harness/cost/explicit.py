@@ -38,9 +38,9 @@ def listed_costs(costs: Costs, instances: Mapping[str, Collection[str]]) -> List
     sets |= dict.fromkeys((entry.to_resource, entry.to_ids) for _, entry in entries)
     number = {one: index for index, one in enumerate(sets)}
     member: dict[str, dict[str, list[int]]] = {resource: defaultdict(list) for resource in instances}
-    for (resource, ids), index in number.items():
+    for (resource, named), index in number.items():
         table = member[resource]
-        for one in ids:
+        for one in named:
             table[one].append(index)
     class_number: dict[tuple[str, tuple[int, ...]], int] = {}
     class_of: dict[Instance, int] = {}

@@ -10,7 +10,7 @@ from fractions import Fraction
 from numaproof.errors import UserError
 from numaproof.harness.cost.costs import SYSTEM, Costs
 from numaproof.harness.cost.cpu_pieces import Piece, cut_into_pieces, total_costs
-from numaproof.harness.cost.explicit import Listed, listed_costs
+from numaproof.harness.cost.explicit import listed_costs
 from numaproof.harness.cost.inner import Alike, Inner, Table
 from numaproof.harness.cost.names import CPU, MEMORY, Instance, layer_order, natural, number_of
 from numaproof.harness.cost.pairs import Chosen

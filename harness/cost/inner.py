@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 Table = tuple[int, ...]  # the cheapest cost of 0, 1, 2, ... instances
 
@@ -97,9 +98,9 @@ class _Kind:
         self._size = len(table) - 1
         # What a part's number contributes, doubled and without the pairs across; see Nested.
         self._costs = [2 * cost - between * count * count for count, cost in enumerate(table)]
-        steps = [after - before for before, after in zip(self._costs, self._costs[1:], strict=False)]
+        steps = [after - before for before, after in pairwise(self._costs)]
         # Where each further instance of a part adds less than the one before, it is best to fill part after part.
-        self._fills = all(later <= earlier for earlier, later in zip(steps, steps[1:], strict=False))
+        self._fills = all(later <= earlier for earlier, later in pairwise(steps))
         self._splits: list[tuple[int, ...]] = []  # where it is not: how many of each part
 
     def spread(self, most: int) -> list[int]:
@@ -136,7 +137,8 @@ def _merged(one: list[int], other: list[int], length: int) -> tuple[list[int], t
     costs, shares = [], []
     for total in range(length + 1):
         low, high = max(0, total - len(one) + 1), min(total, len(other) - 1)
-        best = min((one[total - share] + other[share], -share) for share in range(low, high + 1))
-        costs.append(best[0])
-        shares.append(-best[1])
+        # What comes first in the order of names is used up first.
+        cost, fewest = min((one[total - share] + other[share], share) for share in range(low, high + 1))
+        costs.append(cost)
+        shares.append(fewest)
     return costs, tuple(shares)

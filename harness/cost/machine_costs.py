@@ -1,4 +1,4 @@
-"""The costs between all that a machine has: what its plugins would report if they all did, and what the kernel tells."""
+"""The costs between all that a machine has: what the kernel tells, and what plugins would report if they all did."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +13,7 @@ from numaproof.harness.vocabulary import USUAL_RESOURCES, kind_of
 
 
 def machine_costs(machine: Machine, unlisted: Unlisted = "nothing") -> Costs:
-    """CPUs, memory nodes, and the PCI devices of every kind under its usual resource, as far as the machine has them."""
+    """CPUs, memory nodes, and the PCI devices of every kind under its usual resource, as far as there are any."""
     system = system_of(machine)
     resources = resources_of(machine)
     resource_of = {address: resource for resource, addresses in resources.items() for address in addresses}

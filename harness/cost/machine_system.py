@@ -35,7 +35,7 @@ def system_of(machine: Machine) -> System:
 
 def _caches(machine: Machine, level: int) -> Mapping[int, int]:
     """The cache of a level that each CPU uses for data; one that has none is not in it."""
-    found = {}
+    found: dict[int, int] = {}
     for number, cache in enumerate(machine.caches):
         if cache.level == level and cache.kind != "Instruction":
             found |= dict.fromkeys(cache.cpus, number)

@@ -4,15 +4,26 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from numaproof.errors import UserError
+from numaproof.fake_sysfs.instance_names import parse_names
+
+__all__ = [
+    "CPU",
+    "MEMORY",
+    "Instance",
+    "cpu_id",
+    "format_ids",
+    "layer_order",
+    "natural",
+    "node_id",
+    "number_of",
+    "parse_names",
+]
 
 CPU = "cpu"
 MEMORY = "memory"
 
-LARGEST_RANGE = 65_536  # instances that one range may stand for: more than any machine has CPUs
-
-_RANGE = re.compile(r"(?P<prefix>.*?)(?P<first>\d+)-(?P<last>\d+)")
 _DIGITS = re.compile(r"(\d+)")
+_PCI_ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
 class Instance(NamedTuple):
@@ -41,7 +52,9 @@ def number_of(instance_id: str) -> int:
 
 
 def natural(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Key that sorts `card2` before `card10`."""
+    """Key that sorts `card2` before `card10`, and PCI addresses, whose numbers are hexadecimal, as they are."""
+    if _PCI_ADDRESS.fullmatch(text):
+        return ((1, 0, text),)
     parts = _DIGITS.split(text)
     return tuple((0, int(part), part) if part.isdigit() else (1, 0, part) for part in parts if part)
 
@@ -49,24 +62,6 @@ def natural(text: str) -> tuple[tuple[int, int, str], ...]:
 def layer_order(resource: str) -> tuple[int, str]:
     """Key that sorts resources into the order of their layers: cpu on top, memory, then devices by name."""
     return {CPU: 0, MEMORY: 1}.get(resource, 2), resource
-
-
-def parse_names(text: str) -> tuple[str, tuple[str, ...]]:
-    """The resource and the ids of `cpu/cpu0-20` or `intel.com/fpga/fpga1`; a UserError says what is wrong with it."""
-    resource, slash, name = text.rpartition("/")
-    if not slash or not resource or not name or any(character.isspace() for character in text):
-        raise UserError(f'"{text}" names no instance; write RESOURCE/ID, such as cpu/cpu0-3 or example.com/gpu/gpu1')
-    found = _RANGE.fullmatch(name)
-    if found is None:
-        return resource, (name,)
-    first, last = int(found["first"]), int(found["last"])
-    if last < first:
-        raise UserError(f'"{text}": the range runs backwards; write {found["prefix"]}{last}-{first}')
-    if last - first >= LARGEST_RANGE:
-        raise UserError(f'"{text}": is a range of {last - first + 1} instances; at most {LARGEST_RANGE} are possible')
-    # gpu08-11 is gpu08, gpu09, gpu10, gpu11.
-    width = len(found["first"]) if found["first"].startswith("0") else 0
-    return resource, tuple(f"{found['prefix']}{number:0{width}}" for number in range(first, last + 1))
 
 
 def format_ids(ids: Iterable[str]) -> str:

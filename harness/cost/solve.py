@@ -1,8 +1,8 @@
 """From costs and a request to the cheapest set that satisfies it."""
 
-import random
 from collections.abc import Collection, Mapping
 from fractions import Fraction
+from random import Random
 
 from numaproof.harness.cost.anneal import anneal
 from numaproof.harness.cost.costs import Costs
@@ -39,7 +39,7 @@ def solve(
     search.improve(first.counts)
     annealed: Fraction | None = None
     if not search.run(_AT_FIRST):
-        chance = random.Random(seed)
+        chance = Random(seed)
         found = min((anneal(graph, first.counts, chance) for _ in range(_ANNEALINGS)), key=graph.weight)
         annealed = graph.cost_of(graph.weight(found))
         search.improve(found)

@@ -14,6 +14,7 @@ from numaproof.harness.pods.quantity import parse_quantity, value
 from numaproof.harness.providers.cpu.options import parse_options
 from numaproof.harness.providers.memory.manager import PolicyName as MemoryPolicy
 from numaproof.harness.topology.go_bool import parse_bool
+from numaproof.harness.topology.policies import check_cost_option
 from numaproof.harness.vocabulary import POLICIES, SCOPES, SMALLEST_NODE_LIMIT, Semantics
 
 CPU_POLICIES = ("none", "static")
@@ -104,10 +105,11 @@ def settings_of(content: Mapping[str, Any], where: Where) -> dict[str, Setting]:
 def config_of(settings: Mapping[str, Setting], semantics: Semantics = "current") -> NodeConfig:
     """The configuration that settings amount to; the first one that is wrong is a UserError."""
     gates, notes = _gates(settings.get("featureGates"))
+    policy = _choice(settings.get("topologyManagerPolicy"), POLICIES, "none")
     return NodeConfig(
-        topology_policy=_choice(settings.get("topologyManagerPolicy"), POLICIES, "none"),
+        topology_policy=policy,
         topology_scope=_choice(settings.get("topologyManagerScope"), SCOPES, "container"),
-        topology_options=_topology_options(settings.get("topologyManagerPolicyOptions"), gates),
+        topology_options=_topology_options(settings.get("topologyManagerPolicyOptions"), gates, policy),
         cpu_policy=_choice(settings.get("cpuManagerPolicy"), CPU_POLICIES, "none") if gates["CPUManager"] else "none",
         cpu_options=_cpu_options(settings.get("cpuManagerPolicyOptions"), gates),
         reserved_system_cpus=_cpu_set(settings.get("reservedSystemCPUs")),
@@ -171,7 +173,7 @@ def _gates(setting: Setting | None) -> tuple[dict[str, bool], tuple[str, ...]]:
     return gates, tuple(notes)
 
 
-def _topology_options(setting: Setting | None, gates: Mapping[str, bool]) -> dict[str, str]:
+def _topology_options(setting: Setting | None, gates: Mapping[str, bool], policy: str) -> dict[str, str]:
     options = _table(setting, lambda _where, one: str(one), "option: value")
     for name, text in options.items():
         where = f"{setting.where if setting else ''}: {name}"
@@ -183,7 +185,7 @@ def _topology_options(setting: Setting | None, gates: Mapping[str, bool]) -> dic
             if not (text.isascii() and text.isdigit()) or int(text) < SMALLEST_NODE_LIMIT:
                 raise UserError(f"{where}: {text!r} is not a number of at least {SMALLEST_NODE_LIMIT}")
         else:
-            raise UserError(f"{where}: unknown option; choose prefer-closest-numa-nodes or max-allowable-numa-nodes")
+            check_cost_option(name, text, policy, where)
     return options
 
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 
 from numaproof.fake_sysfs import Cache, Cpu, Machine
+from numaproof.harness.cost.machine_system import system_of
 from numaproof.harness.decision.managers import NodeDescription
 from numaproof.harness.providers.memory import MemoryNode
 
@@ -23,6 +24,7 @@ def describe(machine: Machine) -> NodeDescription:
             for node in machine.nodes
         ),
         node_ids=machine.node_ids,
+        system=system_of(machine),
         distances={node.id: dict(zip(machine.node_ids, node.distances, strict=True)) for node in machine.nodes},
     )
 

@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from numaproof.errors import UserError
+from numaproof.harness.cost.costs import Entry
+from numaproof.harness.cost.system import System
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.fit import Room, find_shortage, requests_of
+from numaproof.harness.decision.selection import CostSelector
 from numaproof.harness.decision.trace import Trace
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.providers.cpu import CpuManager, CpuTopology
@@ -20,6 +23,7 @@ from numaproof.harness.topology.manager import Manager
 from numaproof.harness.topology.numa import Distances, NumaInfo
 from numaproof.harness.topology.policies import policy_options
 from numaproof.harness.topology.provider import AllocationError, HintProvider
+from numaproof.harness.topology.selection import Choice
 from numaproof.harness.vocabulary import Semantics
 
 CpuRow = tuple[int, int, int, int, int]  # cpu, core, uncore cache, NUMA node, socket
@@ -33,6 +37,7 @@ class NodeDescription:
     memory_nodes: tuple[MemoryNode, ...]
     node_ids: tuple[int, ...]
     distances: Distances = field(default_factory=dict)
+    system: System | None = None  # what the policy cost knows of CPUs and memory; None: nothing, all are alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +70,11 @@ class Managers:
     ) -> None:
         # Who may hold something: the pods that are here, and the one that is being decided about.
         self._holders: set[str] = set()
+        # What plugins say that their devices cost, by resource; one that says nothing is not in it.
+        self.reported_costs: Mapping[str, tuple[Entry, ...]] = {}
         policy = config.topology_policy if config.topology_manager_enabled else "none"
-        self.topology = Manager(
-            NumaInfo(machine.node_ids, machine.distances),
-            policy,
-            config.topology_scope,
-            policy_options(config.topology_options),
-            config.semantics,
-        )
-        self.devices = DeviceManager(machine.node_ids, preferred, self._active, allocated)
+        options = policy_options(config.topology_options, config.topology_policy)
+        self.devices = DeviceManager(machine.node_ids, preferred, self._active, allocated, self._chosen)
         self.cpu = CpuManager(
             CpuTopology.of(machine.cpu_rows),
             config.cpu_policy,
@@ -81,8 +82,16 @@ class Managers:
             config.reserved_cpus,
             active=self._active,
             topology_policy=policy,
+            chosen=self._chosen,
         )
-        self.memory = MemoryManager(machine.memory_nodes, config.memory_policy, config.reserved_memory, self._active)
+        self.memory = MemoryManager(
+            machine.memory_nodes, config.memory_policy, config.reserved_memory, self._active, self._chosen
+        )
+        numa = NumaInfo(machine.node_ids, machine.distances)
+        selector = CostSelector(
+            self.cpu, self.memory, self.devices, machine.system, numa.all_nodes, options, lambda: self.reported_costs
+        )
+        self.topology = Manager(numa, policy, config.topology_scope, options, config.semantics, selector)
         own: tuple[HintProvider, ...] = (self.devices, self.cpu, self.memory)
         for provider in (*own, *providers):
             self.topology.add_hint_provider(provider)
@@ -105,6 +114,11 @@ class Managers:
         if not verdict.admitted:
             self._holders.discard(pod.uid)
         return Trace(placement.policy, placement.scope, placement.steps, given, placement.failure, shortage, verdict)
+
+    def update_costs(self, resource: str, entries: tuple[Entry, ...]) -> None:
+        """What the plugin of a resource says of costs replaces what it said before; nothing: it tells none."""
+        others = {name: told for name, told in self.reported_costs.items() if name != resource}
+        self.reported_costs = {**others, resource: entries} if entries else others
 
     def remove(self, uid: str) -> None:
         """Give back all that a pod holds; one that is not known holds nothing."""
@@ -168,6 +182,9 @@ class Managers:
 
     def _active(self) -> Collection[str]:
         return self._holders
+
+    def _chosen(self) -> Choice:
+        return self.topology.choice
 
 
 def _allocate_again(provider: HintProvider, pod: Pod, containers: Mapping[str, Assignment]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from numaproof.errors import UserError
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
 from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.cost.costs import Entry
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.config import NodeConfig
 from numaproof.harness.decision.fit import Room, whole_amounts
@@ -332,10 +333,16 @@ class Admissions:
             self._version += 1
         self._save_now()
 
+    def costs_told(self, resource: str, entries: tuple[Entry, ...]) -> None:
+        """What the devices of the list that follows cost."""
+        with self._lock:
+            self._managers.update_costs(resource, entries)
+
     def plugin_gone(self, resource: str) -> None:
         """A plugin has not come back: its resource is gone, but its devices stay with the pods that have them."""
         with self._lock:
             self._managers.devices.forget(resource)
+            self._managers.update_costs(resource, ())
             self._version += 1
         self._save_now()
 

@@ -17,6 +17,7 @@ from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import numaproof_v1_pb2_grpc, podresources_v1_pb2_grpc
+from numaproof.harness.cost.costs import Entry
 from numaproof.harness.decision.config import NodeConfig
 from numaproof.harness.decision.discovery import describe
 from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDescription
@@ -127,6 +128,7 @@ class Node:
             on_devices=self._on_devices,
             on_gone=self._on_gone,
             on_registration=self._on_registration,
+            on_costs=self._on_costs,
             expected=tuple(loaded.devices.registered) if loaded.devices else (),
             grace_seconds=self._grace,
             deadline_seconds=self._deadline,
@@ -230,6 +232,9 @@ class Node:
     def _on_devices(self, resource: str, devices: tuple[Device, ...]) -> None:
         self._admissions.devices_listed(resource, devices)
         self._events.add(api.Event(kind=api.DEVICES, resource=resource, devices=map(device_message, devices)))
+
+    def _on_costs(self, resource: str, entries: tuple[Entry, ...]) -> None:
+        self._admissions.costs_told(resource, entries)
 
     def _on_gone(self, resource: str) -> None:
         self._admissions.plugin_gone(resource)

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Iterator
 
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.cost.names import format_ids
 
-_SHOWN = 4  # hints of a resource; over many NUMA nodes there are more than anybody reads
+_SHOWN = 4  # hints of a resource, and pairs of a selection; there can be more than anybody reads
+_UNLISTED = {"nothing": "nothing", "farthest": "as much as the farthest"}
 
 
 def decision_lines(answer: api.ExplainResponse) -> Iterator[str]:
@@ -14,6 +16,9 @@ def decision_lines(answer: api.ExplainResponse) -> Iterator[str]:
     Then whose allocation failed, or what the node had too little of.
     """
     for decision in answer.decisions:
+        if decision.rule == "cost":
+            yield from _selection_lines(decision)
+            continue
         wishes = [f"{one.resource} {_wish(one)}" for provider in decision.providers for one in provider.resources]
         merged = f"together {_hint(decision.merged)}{'' if decision.merged.preferred else ', not preferred'}"
         verdict = f"{answer.policy} {'accepts' if decision.admitted else 'refuses'} it"
@@ -40,6 +45,28 @@ def given_lines(pod: api.Pod) -> Iterator[str]:
             ]
             parts.append(f"{held.resource} {', '.join(devices)}")
         yield f"{container.name}: {'; '.join(parts)}"
+
+
+def _selection_lines(decision: api.Decision) -> Iterator[str]:
+    """What was chosen, from how many, what it costs, and what is proven about that."""
+    who = decision.container or "the pod"
+    if not decision.HasField("selection"):
+        yield f"{who}: there is nothing to choose: cost accepts it"
+        return
+    selection = decision.selection
+    layers = [
+        f"{layer.resource} {format_ids(layer.chosen)} ({layer.wanted} of {layer.offered})" for layer in selection.layers
+    ]
+    proven = "the least there is" if selection.optimal else f"at least {selection.bound:g} is needed"
+    figures = f"cost {selection.cost:g}, {proven}, greedy {selection.greedy:g}"
+    limit = f" (at most {selection.maximum:g} is allowed)" if selection.HasField("maximum") else ""
+    verdict = f"cost {'accepts' if decision.admitted else 'refuses'} it{limit}"
+    yield f"{who}: {'; '.join([*layers, figures])}: {verdict}"
+    dearest = [f"{pair.one} - {pair.other} {pair.cost:g}" for pair in selection.pairs[:_SHOWN]]
+    if dearest:
+        yield f"{who}: the dearest pairs: {', '.join(dearest)}"
+    if selection.unlisted_decided:
+        yield f"{who}: pairs that nobody lists cost {_UNLISTED[selection.unlisted]}, and that decided"
 
 
 def _wish(one: api.ResourceHints) -> str:

@@ -76,6 +76,8 @@ class FakePluginFleet:
                 for one in plugin.devices
             ]
             self._file(plugin, "devices").write_text(yaml.safe_dump(devices))
+            if isinstance(plugin.costs, Mapping):
+                self._file(plugin, "costs").write_text(yaml.safe_dump(dict(plugin.costs)))
             self._file(plugin, "health").write_text("".join(f"{one.id}\n" for one in plugin.devices if not one.healthy))
 
     def __enter__(self) -> Self:
@@ -149,6 +151,8 @@ class FakePluginFleet:
         arguments += ["--preferred", plugin.preferred]
         arguments += ["--record", str(self._file(plugin, "record")), "--health-file", str(self._file(plugin, "health"))]
         arguments += ["--plural"] if plugin.plural else []
+        if plugin.costs is not None:
+            arguments += ["--costs", "pci" if plugin.costs == "pci" else str(self._file(plugin, "costs"))]
         arguments += ["--pre-start"] if plugin.pre_start else []
         if plugin.list in _LIST_FAULTS:
             self._listless.add(resource)

@@ -25,7 +25,7 @@ from numaproof.harness.rig.plugin_fleet import PluginEvent
 from numaproof.harness.rig.pod_resources import allocatable, listed_pods, one_pod
 from numaproof.harness.runtimes import Running
 from numaproof.harness.runtimes.launcher import Launcher
-from numaproof.harness.scenario.outcome import Outcome
+from numaproof.harness.scenario.outcome import ChosenCost, Outcome
 from numaproof.harness.scenario.rig import RigFailedError
 from numaproof.harness.waiting import wait_until_nothing
 
@@ -75,7 +75,8 @@ class ReferenceNode:
         if not verdict.admitted:
             return Outcome(False, verdict.reason, verdict.message)
         self._uids[answer.pod.name] = answer.pod.uid
-        return Outcome(True, containers=_containers(answer.pod))
+        cost = ChosenCost(answer.cost.cost, answer.cost.optimal) if answer.HasField("cost") else None
+        return Outcome(True, containers=_containers(answer.pod), cost=cost)
 
     def explain(self, manifest: Mapping[str, Any]) -> list[str]:
         """What the node decided about a pod that it was just given, and why, in lines."""

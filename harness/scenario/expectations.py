@@ -1,5 +1,6 @@
 """What a step shall lead to, read from its `expect`; what it names must be there to be seen."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -7,14 +8,14 @@ from numaproof.errors import UserError
 from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.harness.scenario.fields import Fields
-from numaproof.harness.scenario.model import Expected
+from numaproof.harness.scenario.model import Expected, ExpectedCost
 from numaproof.harness.scenario.samples import sample_name
 from numaproof.harness.scenario.size_words import check_count, check_filled, check_number, check_size
 from numaproof.harness.scenario.steps.action import Action, Known
 from numaproof.harness.scenario.steps.admit import Admit
 
 KEYS = (
-    *("admitted", "reason", "message", "refuses", "aligned", "numa", "nodes", "containers", "calls"),
+    *("admitted", "reason", "message", "refuses", "aligned", "numa", "nodes", "containers", "cost", "calls"),
     *("metrics", "listed", "allocatable", "when"),
 )
 ALIGNMENTS = ("container", "pod", "no")
@@ -48,6 +49,7 @@ def parse_expected(
             )
             for name, item in fields.mapping("containers").items()
         },
+        cost=_cost(fields, action),
         calls={
             known.check_resource(resource, fields.at("calls").at(resource)): _calls(
                 item, fields.at("calls").at(resource)
@@ -65,7 +67,21 @@ def _implied(fields: Fields) -> bool | None:
     """Whether an expectation that does not speak of admission means one: a rejected pod is on no NUMA node at all."""
     if "reason" in fields:
         return False
-    return True if any(key in fields for key in ("aligned", "numa", "nodes", "containers")) else None
+    return True if any(key in fields for key in ("aligned", "numa", "nodes", "containers", "cost")) else None
+
+
+def _cost(fields: Fields, action: Action) -> ExpectedCost:
+    if "cost" not in fields:
+        return ExpectedCost()
+    if not isinstance(action, Admit):
+        raise UserError(f"{fields.at('cost')}: {action.name} chooses nothing; expect it of an admit")
+    given = Fields(fields.raw("cost"), fields.at("cost"), ("at_most", "optimal"))
+    most = given.raw("at_most", 0)
+    if isinstance(most, bool) or not isinstance(most, int | float) or not 0 <= most < math.inf:
+        raise UserError(f"{given.at('at_most')}: {most!r} is not a cost; write a number of 0 or more")
+    return ExpectedCost(
+        float(most) if "at_most" in given else None, given.flag("optimal", True) if "optimal" in given else None
+    )
 
 
 def _container_names(action: Action, known: Known) -> tuple[str, ...]:

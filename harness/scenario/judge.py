@@ -8,9 +8,11 @@ from typing import Any
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.pods.quantity import parse_quantity
-from numaproof.harness.scenario.model import Expected
-from numaproof.harness.scenario.outcome import Calls, Outcome, Seen
+from numaproof.harness.scenario.model import Expected, ExpectedCost
+from numaproof.harness.scenario.outcome import Calls, ChosenCost, Outcome, Seen
 from numaproof.harness.scenario.sizes import Sizes
+
+_ROUNDING = 1e-9  # costs are fractions, and come as doubles
 
 
 def differences(expected: Expected, seen: Seen, sizes: Sizes, node_of_cpu: Mapping[int, int], where: str) -> list[str]:
@@ -50,11 +52,24 @@ def _of_outcome(
         used = set().union(*by_container.values())
         if used != set(sizes.node_ids(expected.nodes)):
             yield f"expected the NUMA nodes {sorted(sizes.node_ids(expected.nodes))}, were {sorted(used)}"
+    yield from _of_cost(expected.cost, seen.cost)
     for name, keys in expected.containers.items():
         if name not in seen.containers:
             yield f"expected a container {name}, were {sorted(seen.containers)}"
         else:
             yield from _container(name, keys, seen, sizes, node_of_cpu, where)
+
+
+def _of_cost(expected: ExpectedCost, seen: ChosenCost | None) -> Iterable[str]:
+    if expected == ExpectedCost():
+        return
+    if seen is None:
+        yield "expected a cost, the node told none (only the policy cost has them)"
+        return
+    if expected.at_most is not None and seen.cost > expected.at_most + _ROUNDING * seen.cost:
+        yield f"expected a cost of at most {expected.at_most:g}, was {seen.cost:g}"
+    if expected.optimal is not None and expected.optimal != seen.optimal:
+        yield f"expected a cost that is {'' if expected.optimal else 'not '}proven to be the least"
 
 
 def _of_calls(expected: Expected, calls: Calls) -> Iterable[str]:

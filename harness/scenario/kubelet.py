@@ -33,12 +33,16 @@ class KubeletSection:
 
     def check(self, matrix: Mapping[str, tuple[str, ...]], where: Where) -> None:
         """That a node can start with these settings, and with every value of a matrix; else a UserError."""
-        config_of(self._settings)
+        first = {}  # of every row: some settings go with others only
+        for key, values in matrix.items():
+            for name, typed in kubelet_values({key: values[0]}).items():
+                settings_of({name: typed}, Where(f"{where.file}:{where.at(key).line}"))  # the kubelet has that key
+                first[name] = Setting(str(where.at(key).at(0)), typed)
+        config_of({**first, **self._settings})
         for key, values in matrix.items():
             for i, value in enumerate(values):
                 for name, typed in kubelet_values({key: value}).items():
-                    settings_of({name: typed}, Where(f"{where.file}:{where.at(key).line}"))  # the kubelet has that key
-                    config_of({**self._settings, name: Setting(str(where.at(key).at(i)), typed)})
+                    config_of({**self._settings, **first, name: Setting(str(where.at(key).at(i)), typed)})
 
 
 def _of_file(fields: Fields) -> dict[str, Setting]:

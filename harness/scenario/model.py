@@ -18,13 +18,24 @@ class PluginSpec:
     resource: str
     per_numa: Size | None = None  # so many devices on every NUMA node that has CPUs
     devices: tuple[Mapping[str, Any], ...] = ()  # or exactly these: id, numa (a list, or None), healthy
-    sysfs: str | None = None  # or those of the machine's PCI tree: "gpu", "nic"; what stands in is told by the others
+    # Or those of the machine's PCI tree: "gpu", "nic" (virtual functions), "rdma" (whole network cards); what stands in
+    # is told by the others.
+    sysfs: str | None = None
     like: str | None = None  # with sysfs: the machine whose devices the story is about
     preferred: str = "none"  # none | lowest | links
     plural: bool = False
+    costs: Mapping[str, Any] | str | None = None  # it tells these, as a cost file has them; "pci": those of sysfs
     pre_start: bool = False
     list: str = "kept"  # kept | fails (at once) | ends (after the first list); until the node restarts
     faults: tuple[str, ...] = ()  # CALL=KIND[:VALUE][*TIMES]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCost:
+    """What the node shall tell of the cost of what it chose; what is None is not looked at."""
+
+    at_most: float | None = None
+    optimal: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +50,7 @@ class Expected:
     numa: Size | None = None  # how many NUMA nodes each container's resources come from
     nodes: tuple[int, ...] | None = None  # which NUMA nodes the pod's resources come from
     containers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by name: cpus, nodes, devices, memory
+    cost: ExpectedCost = field(default_factory=ExpectedCost)  # of an admitted pod, under policy cost
     calls: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # resource -> call -> how often in this step
     metrics: Mapping[str, Size] = field(default_factory=dict)  # sample -> its value after this step
     listed: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)  # pod -> containers; None: not there
@@ -66,6 +78,7 @@ class Needs:
     most_threads: int | None = None  # and at most; None: any number
     hugepages: tuple[str, ...] = ()  # "2Mi", "1Gi": on every NUMA node with CPUs
     gpus: int = 0  # in the PCI tree
+    rdma: int = 0  # network cards in the PCI tree
     own_machines: str | None = None  # why it means something on the machines of its matrix alone; None: it fits any
 
 

@@ -13,6 +13,14 @@ Calls = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
+class ChosenCost:
+    """What it costs to use together what a pod was given, as a node that chooses by costs tells it."""
+
+    cost: float
+    optimal: bool  # whether it is proven that no other choice would have been cheaper
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """The answer to one pod."""
 
@@ -20,6 +28,7 @@ class Outcome:
     reason: str = ""
     message: str = ""
     containers: Mapping[str, Assignment] = field(default_factory=dict)
+    cost: ChosenCost | None = None  # None: the node told none
 
 
 @dataclass(frozen=True, slots=True)

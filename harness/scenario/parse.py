@@ -86,7 +86,7 @@ def _matrix(fields: Fields) -> dict[str, tuple[str, ...]]:
 
 
 def _needs(value: Any, where: Where) -> Needs:
-    keys = ("numa", "use_numa", "numa_cpus", "threads", "most_threads", "hugepages", "gpus", "own_machines")
+    keys = ("numa", "use_numa", "numa_cpus", "threads", "most_threads", "hugepages", "gpus", "rdma", "own_machines")
     fields = Fields(value, where, keys)
     hugepages = tuple(str(size) for size in fields.items("hugepages"))
     for size in hugepages:
@@ -100,12 +100,14 @@ def _needs(value: Any, where: Where) -> Needs:
         most_threads=fields.number("most_threads", 0) or None,
         hugepages=hugepages,
         gpus=fields.number("gpus", 0),
+        rdma=fields.number("rdma", 0),
         own_machines=fields.text("own_machines") if "own_machines" in fields else None,
     )
 
 
 def _plugin(value: Any, where: Where) -> PluginSpec:
-    keys = ("resource", "per_numa", "devices", "sysfs", "like", "preferred", "plural", "pre_start", "list", "faults")
+    devices_by = ("per_numa", "devices", "sysfs", "like")
+    keys = ("resource", *devices_by, "preferred", "plural", "costs", "pre_start", "list", "faults")
     fields = Fields(value, where, keys)
     given = tuple(key for key in ("sysfs", "like", "per_numa", "devices") if key in fields)
     if given not in _DEVICES:
@@ -122,14 +124,23 @@ def _plugin(value: Any, where: Where) -> PluginSpec:
         resource=fields.text("resource"),
         per_numa=check_count(fields.raw("per_numa"), fields.at("per_numa")) if "per_numa" in fields else None,
         devices=tuple(devices),
-        sysfs=fields.choice("sysfs", ("gpu", "nic")) if "sysfs" in fields else None,
+        sysfs=fields.choice("sysfs", ("gpu", "nic", "rdma")) if "sysfs" in fields else None,
         like=fields.choice("like", preset_names()) if "like" in fields else None,
         preferred=fields.choice("preferred", PREFERENCES, "none"),
         plural=fields.flag("plural", False),
+        costs=_costs(fields, own_devices=given == ("sysfs",)),
         pre_start=fields.flag("pre_start", False),
         list=fields.choice("list", LISTS, "kept"),
         faults=tuple(_fault(fault, fields.at("faults").at(i)) for i, fault in enumerate(fields.items("faults"))),
     )
+
+
+def _costs(fields: Fields, *, own_devices: bool) -> Mapping[str, Any] | str | None:
+    if fields.raw("costs") == "pci":
+        if not own_devices:
+            raise UserError(f"{fields.at('costs')}: pci are the costs of the machine's own devices; give sysfs alone")
+        return "pci"
+    return fields.mapping("costs") or None
 
 
 def _named_devices(plugin: PluginSpec) -> frozenset[str]:

@@ -7,7 +7,7 @@ from numaproof.fake_sysfs import Machine, PciDevice, preset
 from numaproof.harness.scenario.model import PluginSpec
 from numaproof.harness.scenario.rig import FakeDevice, FakePlugin
 from numaproof.harness.scenario.sizes import Sizes, sizes_of
-from numaproof.harness.vocabulary import is_gpu, is_nic
+from numaproof.harness.vocabulary import kind_of
 
 
 def fake_plugin(spec: PluginSpec, machine: Machine, sizes: Sizes, where: str) -> FakePlugin:
@@ -22,7 +22,17 @@ def fake_plugin(spec: PluginSpec, machine: Machine, sizes: Sizes, where: str) ->
         spec.pre_start,
         spec.list,
         spec.faults,
+        spec.costs,
     )
+
+
+def functions_of(kind: str, machine: Machine) -> Iterator[PciDevice]:
+    """The functions of a machine's PCI tree that a plugin of this kind offers."""
+    for card in machine.devices():
+        if kind_of(card.class_code, is_vf=False) == kind:
+            yield card
+        if kind_of(card.class_code, is_vf=True) == kind:
+            yield from card.vfs
 
 
 def _devices(spec: PluginSpec, machine: Machine, sizes: Sizes, where: str) -> tuple[tuple[FakeDevice, ...], bool]:
@@ -68,14 +78,5 @@ def _moved(devices: tuple[FakeDevice, ...], story: Machine, sizes: Sizes) -> Ite
 
 
 def _in_tree(kind: str, machine: Machine) -> Iterator[FakeDevice]:
-    for one in _gpus(machine) if kind == "gpu" else _virtual_nics(machine):
+    for one in functions_of(kind, machine):
         yield FakeDevice(one.address, None if one.numa_node < 0 else (one.numa_node,))
-
-
-def _gpus(machine: Machine) -> Iterator[PciDevice]:
-    yield from (device for device in machine.devices() if is_gpu(device.class_code))
-
-
-def _virtual_nics(machine: Machine) -> Iterator[PciDevice]:
-    """The virtual functions of network cards: what the plugin of this kind offers."""
-    yield from (function for card in machine.devices() for function in card.vfs if is_nic(card.class_code))

@@ -27,13 +27,14 @@ class FakePlugin:
     """A fake plugin, sized to a machine: what PluginSpec says, worked out."""
 
     resource: str
-    kind: str  # as `numaproof plugin` has it: generic, or gpu and nic, which find their devices in sysfs
+    kind: str  # as `numaproof plugin` has it: generic, or gpu, nic and rdma, which find their devices in sysfs
     devices: tuple[FakeDevice, ...]
     preferred: str
     plural: bool
     pre_start: bool
     list: str
     faults: tuple[str, ...]
+    costs: Mapping[str, Any] | str | None = None  # it tells these, as a cost file has them; "pci": those of sysfs
 
 
 class NodeUnderTest(Protocol):

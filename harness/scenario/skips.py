@@ -6,9 +6,10 @@ from typing import Any
 from numaproof.fake_sysfs import Machine
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.model import Needs
+from numaproof.harness.scenario.plugins import functions_of
 from numaproof.harness.scenario.sizes import Sizes
 from numaproof.harness.topology.bitmask import MAX_NODE
-from numaproof.harness.vocabulary import SMALLEST_NODE_LIMIT, is_gpu
+from numaproof.harness.vocabulary import SELECTING_POLICY, SMALLEST_NODE_LIMIT
 
 
 def reason_not_to_run(
@@ -62,7 +63,8 @@ def _beyond_masks(instance: Instance, machine: Machine) -> str | None:
     beyond = [node for node in machine.node_ids if node > MAX_NODE]
     if policies == {"none"} or not _is_elsewhere(instance):
         return None
-    if instance.semantics == "kep" and len(machine.node_ids) > SMALLEST_NODE_LIMIT:
+    # The policy cost lists no sets of NUMA nodes.
+    if instance.semantics == "kep" and SELECTING_POLICY not in policies and len(machine.node_ids) > SMALLEST_NODE_LIMIT:
         most = SMALLEST_NODE_LIMIT
         return (
             f"the proposal knows no option for more than {most} NUMA nodes, {machine.name} has {len(machine.node_ids)}"
@@ -109,9 +111,10 @@ def lacking(needs: Needs, machine: Machine, sizes: Sizes) -> str | None:
     for size in needs.hugepages:
         if not sizes.names[f"numa.hugepages-{size}"]:
             return f"needs hugepages of {size} on every NUMA node with CPUs, {machine.name} has none on some"
-    gpus = sum(1 for device in machine.devices() if is_gpu(device.class_code))
-    if gpus < needs.gpus:
-        return f"needs {needs.gpus} GPUs in the PCI tree, {machine.name} has {gpus}"
+    for kind, wanted, what in (("gpu", needs.gpus, "GPUs"), ("rdma", needs.rdma, "network cards")):
+        there = sum(1 for _ in functions_of(kind, machine))
+        if there < wanted:
+            return f"needs {wanted} {what} in the PCI tree, {machine.name} has {there}"
     return None
 
 

@@ -7,12 +7,14 @@ from numaproof.harness.topology.numa import NumaInfo
 from numaproof.harness.topology.placement import Failure, Placement, Step
 from numaproof.harness.topology.policies import POLICIES, Decision, Policy, PolicyOptions, policy_options
 from numaproof.harness.topology.provider import AllocationError, HintProvider, SMTAlignmentError
+from numaproof.harness.topology.selection import Choice, Selection, Selector
 from numaproof.harness.topology.store import Store
 from numaproof.harness.topology.verdict import Verdict
 
 __all__ = [
     "POLICIES",
     "AllocationError",
+    "Choice",
     "Decision",
     "Demand",
     "Failure",
@@ -26,6 +28,8 @@ __all__ = [
     "Policy",
     "PolicyOptions",
     "SMTAlignmentError",
+    "Selection",
+    "Selector",
     "Step",
     "Store",
     "TopologyHint",

@@ -11,9 +11,10 @@ from numaproof.harness.topology.placement import Failure, Placement, Step
 from numaproof.harness.topology.policies import Decision, PolicyOptions, find_policy
 from numaproof.harness.topology.provider import AllocationError, HintProvider
 from numaproof.harness.topology.scopes import find_scope
+from numaproof.harness.topology.selection import NO_CHOICE, Choice, Selection, Selector
 from numaproof.harness.topology.store import NO_AFFINITY, Store
 from numaproof.harness.topology.verdict import ADMITTED, NO_COMMON_AFFINITY, Verdict, unexpected
-from numaproof.harness.vocabulary import SMALLEST_NODE_LIMIT, Semantics
+from numaproof.harness.vocabulary import SELECTING_POLICY, SMALLEST_NODE_LIMIT, Semantics
 
 
 class Manager(Store):
@@ -26,15 +27,22 @@ class Manager(Store):
         scope: str = "container",
         options: PolicyOptions | None = None,
         semantics: Semantics = "current",
+        selector: Selector | None = None,  # who chooses under the policy cost, which needs one
     ) -> None:
         super().__init__()
         self._numa = numa
         self._options = options or PolicyOptions()
         self._policy_name = policy
-        self._policy = find_policy(policy, semantics)
         self._scope_name = scope
         self._scope = find_scope(scope)
         self._providers: list[HintProvider] = []
+        self._selector = selector
+        self._choice = NO_CHOICE
+        if policy == SELECTING_POLICY:
+            if selector is None:
+                raise UserError(f"topologyManagerPolicy: {policy}: nobody is there to select; give a selector")
+            return  # no sets of NUMA nodes are enumerated, so that their number does not matter
+        self._policy = find_policy(policy, semantics)
         if policy != "none" and self._options.prefer_closest_numa_nodes:
             numa.check_distances()
         # v1.18 had no option for it, and semantics kep lists every mask as v1.18 did.
@@ -57,6 +65,11 @@ class Manager(Store):
         if any(provider.name == other.name for other in self._providers):
             raise UserError(f'hint provider "{provider.name}": there is one of this name already; choose another name')
         self._providers.append(provider)
+
+    @property
+    def choice(self) -> Choice:
+        """What exactly the container shall get that something is being allocated for."""
+        return self._choice
 
     def admit(self, pod: Pod) -> Placement:
         """Place and allocate all containers of a pod, or say why not; what earlier containers got is the providers'
@@ -81,20 +94,53 @@ class Manager(Store):
     def _place(
         self, pod: Pod, steps: list[Step], affinities: dict[str, TopologyHint]
     ) -> tuple[Verdict, Failure | None]:
-        for container, decision in self._placed(pod, steps):
+        for container, decision, choice in self._placed(pod, steps):
             if not decision.admit:
                 return NO_COMMON_AFFINITY, None
             affinities[container.name] = decision.hint
             self.restore(pod.uid, container.name, decision.hint)
-            for provider in self._providers:
-                try:
-                    provider.allocate(pod, container, decision.hint)
-                except AllocationError as error:
-                    verdict = unexpected(error.reason, str(error))
-                    return verdict, Failure(container.name, provider.name, error.reason)
+            self._choice = choice
+            try:
+                failure = self._allocate(pod, container, decision.hint)
+            finally:
+                self._choice = NO_CHOICE
+            if failure is not None:
+                return failure
         return ADMITTED, None
 
-    def _placed(self, pod: Pod, steps: list[Step]) -> Iterator[tuple[Container, Decision]]:
+    def _allocate(self, pod: Pod, container: Container, hint: TopologyHint) -> tuple[Verdict, Failure] | None:
+        """Have all providers allocate for a container; the first that cannot ends it."""
+        for provider in self._providers:
+            try:
+                provider.allocate(pod, container, hint)
+            except AllocationError as error:
+                return unexpected(error.reason, str(error)), Failure(container.name, provider.name, error.reason)
+        return None
+
+    def _placed(self, pod: Pod, steps: list[Step]) -> Iterator[tuple[Container, Decision, Choice]]:
+        if self._policy_name == SELECTING_POLICY:
+            return self._selected(pod, steps)
+        return ((container, decision, NO_CHOICE) for container, decision in self._merged(pod, steps))
+
+    def _selected(self, pod: Pod, steps: list[Step]) -> Iterator[tuple[Container, Decision, Choice]]:
+        assert self._selector is not None
+
+        def decide(container: str, selection: Selection) -> Decision:
+            decision = Decision(selection.hint, selection.admit, rule="cost")
+            steps.append(Step(container, {}, decision, selection))
+            return decision
+
+        if self._scope_name == "container":
+            for container in pod.all_containers():
+                selection = self._selector.select(pod, container, None)
+                yield container, decide(container.name, selection), selection.choice
+            return
+        whole = self._selector.select(pod, None, None)
+        decision = decide("", whole)
+        for container in pod.all_containers():
+            yield container, decision, self._selector.select(pod, container, whole.choice).choice
+
+    def _merged(self, pod: Pod, steps: list[Step]) -> Iterator[tuple[Container, Decision]]:
         # Under `none` nobody is asked for hints, whatever the scope.
         if self._policy_name == "none":
             return iter([(container, Decision(NO_AFFINITY, admit=True)) for container in pod.all_containers()])

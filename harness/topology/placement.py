@@ -5,16 +5,18 @@ from dataclasses import dataclass
 
 from numaproof.harness.topology.hints import Hints, TopologyHint
 from numaproof.harness.topology.policies import Decision
+from numaproof.harness.topology.selection import Selection
 from numaproof.harness.topology.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One question to the policy: what each provider said, and what was made of it."""
+    """One question to the policy: what each provider said, or what was selected, and what was made of it."""
 
     container: str  # empty: the pod as a whole
     hints: Mapping[str, Hints]  # by provider, in the order in which they were asked
     decision: Decision
+    selection: Selection | None = None  # of a policy that selects: it asks nobody for hints
 
 
 @dataclass(frozen=True, slots=True)

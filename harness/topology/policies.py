@@ -1,7 +1,9 @@
 """The Topology Manager's policies: small functions from everybody's hints to one hint and a yes or no."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from numaproof.errors import UserError
 from numaproof.harness.topology.bitmask import NodeMask
@@ -9,7 +11,7 @@ from numaproof.harness.topology.go_bool import parse_bool
 from numaproof.harness.topology.hints import Hints, TopologyHint
 from numaproof.harness.topology.merge import filter_hints, merge, merge_as_proposed, merge_strictly, only_single_nodes
 from numaproof.harness.topology.numa import NumaInfo
-from numaproof.harness.vocabulary import SMALLEST_NODE_LIMIT, Semantics
+from numaproof.harness.vocabulary import SELECTING_POLICY, SMALLEST_NODE_LIMIT, Semantics
 
 ProvidersHints = Sequence[Hints | None]
 
@@ -30,6 +32,18 @@ class PolicyOptions:
 
     prefer_closest_numa_nodes: bool = False
     max_allowable_numa_nodes: int = SMALLEST_NODE_LIMIT
+    # Of the policy cost, and of no kubelet.
+    cost_maximum: Fraction | None = None  # None: any cost will do
+    cost_unlisted: str | None = None  # None: the selector's default
+    cost_seed: int | None = None  # None: the selector's default
+
+
+_COST_OPTIONS = {
+    "cost-maximum": (r"\d{1,18}(\.\d{1,9})?", "a cost: a number of 0 or more, such as 120 or 0.5"),
+    "cost-unlisted": (r"nothing|farthest", "known; choose nothing or farthest"),
+    "cost-seed": (r"\d{1,18}", "a whole number of 0 or more"),
+}
+OPTIONS = ("prefer-closest-numa-nodes", "max-allowable-numa-nodes", *_COST_OPTIONS)
 
 
 Policy = Callable[[ProvidersHints, NumaInfo, PolicyOptions], Decision]
@@ -104,14 +118,26 @@ def find_policy(name: str, semantics: Semantics = "current") -> Policy:
     try:
         return POLICIES[semantics][name]
     except KeyError:
-        known = ", ".join(POLICIES[semantics])
+        known = ", ".join((*POLICIES[semantics], SELECTING_POLICY))
         raise UserError(f'topologyManagerPolicy: "{name}" is unknown (known: {known})') from None
 
 
-def policy_options(given: Mapping[str, object]) -> PolicyOptions:
+def check_cost_option(name: str, text: str, policy: str, where: str) -> None:
+    """A UserError, at `where`, unless it is an option of the policy cost, with a value of its kind, and that policy."""
+    if name not in _COST_OPTIONS:
+        raise UserError(f"{where}: unknown option; choose of {', '.join(OPTIONS)}")
+    if policy != SELECTING_POLICY:
+        raise UserError(f"{where}: is an option of the policy {SELECTING_POLICY}, this is {policy}; drop it")
+    form, kind = _COST_OPTIONS[name]
+    if not re.fullmatch(form, text, re.ASCII):
+        raise UserError(f'{where}: "{text}" is not {kind}')
+
+
+def policy_options(given: Mapping[str, object], policy: str = "none") -> PolicyOptions:
     """The options of a kubelet configuration, whose values are texts; a UserError names a bad one."""
     closest = False
     most = SMALLEST_NODE_LIMIT
+    costs: dict[str, str] = {}
     for name, value in given.items():
         where = f"topologyManagerPolicyOptions: {name}"
         text = str(value)
@@ -125,8 +151,15 @@ def policy_options(given: Mapping[str, object]) -> PolicyOptions:
                 raise UserError(f'{where}: "{value}" is not a number of at least {SMALLEST_NODE_LIMIT}')
             most = int(text)
         else:
-            raise UserError(f"{where}: is unknown (known: prefer-closest-numa-nodes, max-allowable-numa-nodes)")
-    return PolicyOptions(closest, most)
+            check_cost_option(name, text, policy, where)
+            costs[name] = text
+    return PolicyOptions(
+        closest,
+        most,
+        Fraction(costs["cost-maximum"]) if "cost-maximum" in costs else None,
+        costs.get("cost-unlisted"),
+        int(costs["cost-seed"]) if "cost-seed" in costs else None,
+    )
 
 
 def _any_for_all(hint: TopologyHint, all_nodes: NodeMask) -> TopologyHint:

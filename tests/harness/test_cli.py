@@ -70,6 +70,7 @@ BAD = [
     ["machine", "import", "/no/such/archive.tar.gz", "/no/such/folder"],
     ["machine", "write", "laptop", "/proc/no/such/place"],
     ["machine", "diff", "laptop", "no-such-machine"],
+    ["cost", "solve", NOTHING, "--request", "cpu=1"],
     ["policies", "--nodes", "0"],
     ["vectors", NOTHING],
     ["node", "--root", "/proc/no/such/place", "--machine", "laptop"],
@@ -101,7 +102,15 @@ def test_every_command_that_takes_input_is_among_the_bad_ones() -> None:
     assert set(COMMANDS) - {words[0] for words in BAD} == {"image", "clean"}
 
 
-@pytest.mark.parametrize("arguments", [["machine", "list"], ["policies"], ["run", "--list", "views"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["machine", "list"],
+        ["policies"],
+        ["cost", "graph", "--machine", "laptop", "--request", "cpu=1"],
+        ["run", "--list", "views"],
+    ],
+)
 def test_a_reader_that_goes_away_ends_us_quietly_and_not_as_if_all_were_good(arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)  # gone before anything is written: every write meets a broken pipe

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from heapq import nlargest
 from itertools import islice
 
 from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.cost.pairs import pairs
+from numaproof.harness.decision.selection import Account
+from numaproof.harness.decision.trace import Trace
 from numaproof.harness.node.plugins import PluginView
-from numaproof.harness.node.snapshot import ContainerView, Explanation, NodeSnapshot, PodView
+from numaproof.harness.node.snapshot import Admission, ContainerView, Explanation, NodeSnapshot, PodView
 from numaproof.harness.pods.qos import qos_class
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.topology.bitmask import ids_of, masks_over
@@ -16,6 +20,7 @@ from numaproof.harness.topology.verdict import Verdict
 
 # Over many nodes there are more hints than anybody can read: so many of the smallest sets of nodes are looked at.
 LISTED_MASKS = 4096
+LISTED_PAIRS = 1000  # of a selection: two of a hundred CPUs are 4950 pairs
 
 
 def verdict_message(verdict: Verdict) -> api.Verdict:
@@ -64,6 +69,25 @@ def _container_message(view: ContainerView) -> api.Container:
     )
 
 
+def admission_message(admission: Admission) -> api.AdmitResponse:
+    """The answer about a pod, and what it was given."""
+    return api.AdmitResponse(
+        verdict=verdict_message(admission.verdict),
+        pod=pod_message(admission.pod),
+        cost=_cost_message(admission.trace) if admission.trace and admission.verdict.admitted else None,
+    )
+
+
+def _cost_message(trace: Trace) -> api.ChosenCost | None:
+    accounts = [account for step in trace.steps if (account := _account(step)) is not None]
+    if not accounts:
+        return None
+    return api.ChosenCost(
+        cost=float(sum(account.solution.cost for account in accounts)),
+        optimal=all(account.solution.optimal for account in accounts),
+    )
+
+
 def explain_message(explanation: Explanation) -> api.ExplainResponse:
     """How a pod would be decided about."""
     trace = explanation.trace
@@ -96,6 +120,50 @@ def _step_message(step: Step) -> api.Decision:
         merged=hint_message(step.decision.hint),
         admitted=step.decision.admit,
         rule=step.decision.rule,
+        selection=_selection_message(account) if (account := _account(step)) is not None else None,
+    )
+
+
+def _account(step: Step) -> Account | None:
+    account = step.selection.account if step.selection else None
+    return account if isinstance(account, Account) else None
+
+
+def _selection_message(account: Account) -> api.Selection:
+    solution = account.solution
+    everything = list(pairs(account.costs, solution.chosen))
+    dearest = nlargest(LISTED_PAIRS, everything, key=lambda pair: pair.cost)
+    return api.Selection(
+        layers=[
+            api.SelectionLayer(
+                resource=resource,
+                wanted=account.request[resource],
+                offered=len(account.available[resource]),
+                chosen=chosen,
+            )
+            for resource, chosen in solution.chosen.items()
+        ],
+        cost=float(solution.cost),
+        raw_cost=float(solution.raw_cost),
+        bound=float(solution.bound),
+        optimal=solution.optimal,
+        greedy=float(solution.greedy),
+        annealed=None if solution.annealed is None else float(solution.annealed),
+        seed=solution.seed,
+        maximum=None if account.maximum is None else float(account.maximum),
+        pairs=[
+            api.SelectionPair(
+                one=str(pair.one),
+                other=str(pair.other),
+                there=float(pair.there),
+                back=float(pair.back),
+                cost=float(pair.cost),
+            )
+            for pair in dearest
+        ],
+        pairs_left_out=len(everything) - len(dearest),
+        unlisted=account.costs.unlisted,
+        unlisted_decided=account.unlisted_decided(),
     )
 
 

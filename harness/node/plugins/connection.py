@@ -11,7 +11,9 @@ import grpc
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
 from numaproof.harness.api import preferredallocations_draft_pb2 as draft
-from numaproof.harness.node.plugins.draft import AskSets, find_draft
+from numaproof.harness.cost.costs import Entry
+from numaproof.harness.node.plugins.costs import entries_from
+from numaproof.harness.node.plugins.draft import Draft, find_draft
 from numaproof.harness.node.plugins.registration import RegistrationError
 from numaproof.harness.node.plugins.sockets import target
 from numaproof.harness.node.plugins.status import code_of, status_text
@@ -42,12 +44,13 @@ def device_from(message: api.Device) -> Device:
 class PluginConnection:
     """The channel to one registered plugin, from the dial until the plugin is gone or replaced."""
 
-    def __init__(self, resource: str, path: Path, *, deadline_seconds: float) -> None:
+    def __init__(self, resource: str, path: Path, *, deadline_seconds: float, log: Callable[[str], None]) -> None:
         self.resource = resource
         self.path = path
         self.options = api.DevicePluginOptions()
-        self._ask_sets: AskSets | None = None  # None: the plugin does not offer the plural draft
+        self._draft: Draft | None = None  # None: the plugin does not offer the plural draft
         self._deadline = deadline_seconds
+        self._log = log
         self._channel = grpc.insecure_channel(target(path), options=CHANNEL_OPTIONS)
         self._plugin = api_grpc.DevicePluginStub(self._channel)
         self._stopped = threading.Event()
@@ -63,21 +66,33 @@ class PluginConnection:
             ) from error
         except ValueError as error:
             raise RegistrationError(f"the node stopped while it dialled {self.path}") from error
-        self._ask_sets = find_draft(self._channel, seconds)
+        self._draft = find_draft(self._channel, seconds)
 
     @property
     def plural(self) -> bool:
-        """Whether the plugin offers the draft GetPreferredAllocations."""
-        return self._ask_sets is not None
+        """Whether the plugin offers sets by the draft GetPreferredAllocations."""
+        return self._draft is not None and self._draft.sets
 
-    def follow(self, listed: Callable[[tuple[Device, ...]], None], ended: Callable[[str], None]) -> None:
-        """Call `listed` with every list that the plugin sends, and `ended` once, with the reason, when no more come."""
+    def follow(
+        self,
+        listed: Callable[[tuple[Device, ...], tuple[Entry, ...] | None], None],
+        ended: Callable[[str], None],
+    ) -> None:
+        """Call `listed` with every list that the plugin sends, and `ended` once, with the reason, when no more come.
+
+        With a list of other devices than before, the first of all included, come their costs; else None. The list waits
+        for them: who knows the devices knows what they cost.
+        """
 
         def run() -> None:
             reason = "the plugin ended it"
+            known: frozenset[str] | None = None
             try:
                 for response in self._plugin.ListAndWatch(api.Empty()):
-                    listed(tuple(device_from(message) for message in response.devices))
+                    devices = tuple(device_from(message) for message in response.devices)
+                    ids = frozenset(device.id for device in devices)
+                    listed(devices, self._costs(ids) if ids != known else None)
+                    known = ids
             except grpc.RpcError as error:
                 reason = status_text(error)
             except ValueError:
@@ -131,22 +146,42 @@ class PluginConnection:
 
     def preferred_sets(self, available: Sequence[str], must_include: Sequence[str], size: int) -> list[list[str]]:
         """All sets that the plugin would be glad of; those with a cost come last, the cheapest first."""
-        ask = self._ask_sets
-        if ask is None:  # another plugin has registered since it was offered
+        found = self._draft
+        if found is None or not found.sets:  # another plugin has registered since it was offered
             raise AllocationError(f"endpoint {self.resource} does not serve GetPreferredAllocations any more")
-        request = draft.PreferredAllocationsRequest(
-            available_deviceIDs=available, must_include_deviceIDs=must_include, size=size
-        )
-        response = self._call(
-            "GetPreferredAllocations",
-            lambda seconds: ask(request, seconds),
-            "device plugin GetPreferredAllocations rpc failed with err: ",
-        )
+        response = self._ask(found, available, must_include, size)
+        # An entry that says where its cost starts is no set.
         own = [
-            entry for entry in response.preferred_allocations_for_domain if entry.resource_domain in {"", self.resource}
+            entry
+            for entry in response.preferred_allocations_for_domain
+            if entry.resource_domain in {"", self.resource} and not entry.from_deviceIDs
         ]
         priced = [entry.preferred_allocations for entry in sorted(own, key=lambda entry: entry.cost)]
         return [list(chosen.devices_ids) for chosen in [*response.preferred_allocations, *priced]]
+
+    def _costs(self, ids: frozenset[str]) -> tuple[Entry, ...]:
+        """What the plugin says its devices cost; whatever it makes of the question, the node goes on."""
+        found = self._draft
+        if found is None or not found.costs or not ids:
+            return ()
+        try:
+            response = self._ask(found, sorted(ids), (), 0)
+        except AllocationError as error:
+            self._log(f"{self.resource}: its costs are not known: {error}")
+            return ()
+        return entries_from(self.resource, ids, response.preferred_allocations_for_domain, self._log)
+
+    def _ask(
+        self, found: Draft, available: Sequence[str], must_include: Sequence[str], size: int
+    ) -> draft.PreferredAllocationsResponse:
+        request = draft.PreferredAllocationsRequest(
+            available_deviceIDs=available, must_include_deviceIDs=must_include, size=size
+        )
+        return self._call(
+            "GetPreferredAllocations",
+            lambda seconds: found.ask(request, seconds),
+            "device plugin GetPreferredAllocations rpc failed with err: ",
+        )
 
     def _call(self, method: str, call: Callable[[float], T], prefix: str = "") -> T:
         if self._stopped.is_set():

@@ -14,6 +14,7 @@ import grpc
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
+from numaproof.harness.cost.costs import Entry
 from numaproof.harness.node.plugins.connection import PluginConnection
 from numaproof.harness.node.plugins.dispatcher import Dispatcher
 from numaproof.harness.node.plugins.registration import (
@@ -66,7 +67,8 @@ class PluginHub:
 
     Listeners are called one at a time, in the order of events, by a thread that holds no lock: `on_devices` with a
     resource and its complete list (all unhealthy when the plugin's stream has ended), `on_gone` when the grace period
-    after that is over, `on_registration` with a resource and the refusal, None if it was accepted.
+    after that is over, `on_registration` with a resource and the refusal, None if it was accepted; `on_costs`, right
+    before `on_devices` with other devices than before, with all that the plugin says they cost, () if it does not.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class PluginHub:
         on_devices: Callable[[str, tuple[Device, ...]], None],
         on_gone: Callable[[str], None],
         on_registration: Callable[[str, str | None], None] = lambda _resource, _refusal: None,
+        on_costs: Callable[[str, tuple[Entry, ...]], None] = lambda _resource, _entries: None,
         expected: Collection[str] = (),
         grace_seconds: float = 300,
         deadline_seconds: float = 30,
@@ -90,6 +93,7 @@ class PluginHub:
         self._on_devices = on_devices
         self._on_gone = on_gone
         self._on_registration = on_registration
+        self._on_costs = on_costs
         self._grace = grace_seconds
         self._deadline = deadline_seconds
         self._dial = dial_seconds
@@ -160,7 +164,7 @@ class PluginHub:
 
     def register(self, resource: str, path: Path, within: Path) -> PluginConnection:
         """Dial a plugin and make it the resource's; RegistrationError, and nothing changed, if it does not answer."""
-        connection = PluginConnection(resource, path, deadline_seconds=self._deadline)
+        connection = PluginConnection(resource, path, deadline_seconds=self._deadline, log=self._log)
         try:
             number = self._begin(connection)
             connection.dial(self._dial)
@@ -205,7 +209,8 @@ class PluginHub:
                 self._others.add(replaced)
             self._dispatcher.post(lambda: self._on_registration(plugin.resource, None))
             connection.follow(
-                listed=lambda devices: self._listed(plugin, devices), ended=lambda reason: self._ended(plugin, reason)
+                listed=lambda devices, costs: self._listed(plugin, devices, costs),
+                ended=lambda reason: self._ended(plugin, reason),
             )
         return replaced
 
@@ -220,11 +225,13 @@ class PluginHub:
         """Whether what the plugin says still counts; the lock is held."""
         return not self._closed and self._plugins.get(plugin.resource) is plugin
 
-    def _listed(self, plugin: _Plugin, devices: tuple[Device, ...]) -> None:
+    def _listed(self, plugin: _Plugin, devices: tuple[Device, ...], costs: tuple[Entry, ...] | None) -> None:
         with self._lock:
             if not self._is_current(plugin):
                 return
             plugin.devices = devices
+            if costs is not None:
+                self._dispatcher.post(lambda: self._on_costs(plugin.resource, costs))
             self._dispatcher.post(lambda: self._on_devices(plugin.resource, devices))
 
     def _ended(self, plugin: _Plugin, reason: str) -> None:

@@ -12,7 +12,7 @@ from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
 from numaproof.harness.decision.discovery import hugepage_resource
 from numaproof.harness.node.admission import Admissions, UnknownPodError
-from numaproof.harness.node.encode.control import explain_message, pod_message, state_message, verdict_message
+from numaproof.harness.node.encode.control import admission_message, explain_message, state_message
 from numaproof.harness.node.events import EventLog
 from numaproof.harness.node.plugins import PluginHub
 
@@ -44,7 +44,7 @@ class ControlService(api_grpc.ControlServicer):
     def Admit(self, request: api.AdmitRequest, context: grpc.ServicerContext) -> api.AdmitResponse:  # noqa: N802
         """Decide about a pod."""
         admission = _answer(context, lambda: self._admissions.admit(request.manifest))
-        return api.AdmitResponse(verdict=verdict_message(admission.verdict), pod=pod_message(admission.pod))
+        return admission_message(admission)
 
     def Remove(self, request: api.RemoveRequest, context: grpc.ServicerContext) -> api.RemoveResponse:  # noqa: N802
         """Free all that a pod was given."""

@@ -15,6 +15,7 @@ from numaproof.harness.providers.cpu.topology import CpuTopology, Level
 from numaproof.harness.topology.bitmask import NodeMask, is_set
 from numaproof.harness.topology.hints import Hints, TopologyHint
 from numaproof.harness.topology.provider import SMTAlignmentError
+from numaproof.harness.topology.selection import Chosen, Offer, no_choice
 from numaproof.harness.vocabulary import ContainerKey
 
 
@@ -32,6 +33,7 @@ class CpuManager:
         *,
         active: Callable[[], Collection[str]] | None = None,  # None: nothing is ever stale
         topology_policy: str = "none",
+        chosen: Chosen = no_choice,
     ) -> None:
         if policy not in {"none", "static"}:
             raise UserError(f'unknown CPU Manager policy: "{policy}" (known: none, static)')
@@ -41,6 +43,7 @@ class CpuManager:
         self.options = parse_options(options or {})
         self._static = policy == "static"
         self._active = active
+        self._chosen = chosen
         if self._static:
             check_options(self.options, topology, topology_policy)
             _check_reserved(reserved, topology)
@@ -96,7 +99,7 @@ class CpuManager:
     def get_topology_hints(self, pod: Pod, container: Container) -> Hints:
         """Where a container's CPUs can come from; for one that has its CPUs already, where those are."""
         self._collect_stale()
-        count = exclusive_cpus(pod, container) if self._static else 0
+        count = self._count(pod, container)
         if count == 0:
             return {}
         existing = self._assigned.get((pod.uid, container.name))
@@ -109,7 +112,7 @@ class CpuManager:
     def get_pod_topology_hints(self, pod: Pod) -> Hints:
         """Where the CPUs of all containers of a pod can come from together."""
         self._collect_stale()
-        count = exclusive_cpus_of_pod(pod) if self._static else 0
+        count = self._count(pod, None)
         if count == 0:
             return {}
         existing = 0
@@ -123,16 +126,40 @@ class CpuManager:
         # CPUs that the pod has must be covered, and count: with all of them there, only their own nodes remain.
         return self._hints(self._available(), self._reusable.get(pod.uid, 0) | existing, count)
 
-    def allocate(self, pod: Pod, container: Container, affinity: TopologyHint) -> None:
-        """Give a container its CPUs, first from the affinity's nodes; raises AllocationError and changes nothing."""
+    def offer(self, pod: Pod, container: Container | None) -> Offer[int] | None:
+        """Which CPUs a container, or the whole pod, could get; None: it gets none, or cannot."""
         self._collect_stale()
-        count = exclusive_cpus(pod, container) if self._static else 0
+        asking = pod.all_containers() if container is None else (container,)
+        count = self._count(pod, container)
+        held = [(one, self._assigned[pod.uid, one.name]) for one in asking if (pod.uid, one.name) in self._assigned]
+        if count == 0 or any(cpus.bit_count() != exclusive_cpus(pod, one) for one, cpus in held):
+            return None
+        first = self._reusable.get(pod.uid, 0) if container is None or not held else 0
+        for _, cpus in held:
+            first |= cpus
+        available = self._available() | first
+        if self.options.full_cores_only:
+            if count % self.topology.cpus_per_core:
+                return None
+            available = sum(core for core in self.topology.groups[Level.CORE].values() if not core & ~available)
+            first &= available
+        return Offer(count, ids_of(available), ids_of(first)) if available.bit_count() >= count else None
+
+    def allocate(self, pod: Pod, container: Container, affinity: TopologyHint) -> None:
+        """Give a container its CPUs: those that are chosen for it, or else first from the affinity's nodes.
+
+        Raises AllocationError and changes nothing.
+        """
+        self._collect_stale()
+        count = self._count(pod, container)
         if count == 0:
             return
         self._check_full_cores(count)
         key = (pod.uid, container.name)
         if key not in self._assigned:
-            cpus = self._pick_near(affinity.affinity, self._available() | self._reusable.get(pod.uid, 0), count)
+            chosen = self._chosen().cpus
+            allocatable = self._available() | self._reusable.get(pod.uid, 0)
+            cpus = self._pick_near(affinity.affinity, allocatable, count) if chosen is None else set_of(chosen)
             self._assigned[key] = cpus
             self._shared &= ~cpus
         self._update_reusable(pod, container, self._assigned[key])
@@ -149,6 +176,11 @@ class CpuManager:
     def rollback(self, checkpoint: Any) -> None:
         """Have assigned what was assigned at the checkpoint."""
         self._assigned, self._shared, self._reusable = checkpoint
+
+    def _count(self, pod: Pod, container: Container | None) -> int:
+        if not self._static:
+            return 0
+        return exclusive_cpus_of_pod(pod) if container is None else exclusive_cpus(pod, container)
 
     def _pool(self) -> CpuSet:
         return self.topology.cpus & ~self._reserved if self.options.strict_reservation else self.topology.cpus

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from numaproof.errors import UserError
 from numaproof.harness.providers.cpu.topology import CpuTopology, Level
 from numaproof.harness.topology.go_bool import parse_bool
+from numaproof.harness.vocabulary import SELECTING_POLICY
 
 _FIELDS = {
     "full-pcpus-only": "full_cores_only",
@@ -16,6 +17,10 @@ _FIELDS = {
     "prefer-align-cpus-by-uncorecache": "align_by_cache",
 }
 NAMES = tuple(_FIELDS)
+_CHOOSING = (
+    *("distribute-cpus-across-numa", "distribute-cpus-across-cores"),
+    *("align-by-socket", "prefer-align-cpus-by-uncorecache"),
+)
 _EXCLUSIVE = (
     ("full-pcpus-only", "distribute-cpus-across-cores"),
     ("distribute-cpus-across-numa", "distribute-cpus-across-cores"),
@@ -60,6 +65,13 @@ def _truth(name: str, value: str) -> bool:
 
 def check_options(options: CpuOptions, topology: CpuTopology, topology_policy: str) -> None:
     """Refuse what does not fit this machine or this Topology Manager policy, as the kubelet does."""
+    if topology_policy == SELECTING_POLICY:
+        for name in _CHOOSING:
+            if getattr(options, _FIELDS[name]):
+                raise UserError(
+                    f"cpuManagerPolicyOptions: {name}: chooses CPUs, as the Topology Manager policy {topology_policy} "
+                    "does; drop the option or take another policy"
+                )
     if not options.align_by_socket:
         return
     if topology_policy == "single-numa-node":

@@ -18,6 +18,7 @@ from numaproof.harness.providers.devices.preferred_sets import PreferredSets
 from numaproof.harness.topology.bitmask import NodeMask
 from numaproof.harness.topology.hints import ENUMERATED_NODES, HintFamily, Hints, TopologyHint
 from numaproof.harness.topology.provider import AllocationError
+from numaproof.harness.topology.selection import Chosen, Offer, no_choice
 from numaproof.harness.vocabulary import ContainerKey
 
 # Called once the devices are decided, before they are assigned; if it raises AllocationError, they are not.
@@ -38,12 +39,14 @@ class DeviceManager:
         preferred: PreferredPort | None = None,
         active: Callable[[], Collection[str]] | None = None,  # uids of the pods that may hold devices; None: all may
         allocated: Allocated | None = None,
+        chosen: Chosen = no_choice,
     ) -> None:
         self._numa_nodes = tuple(sorted(numa_nodes))
         self._port = preferred
         self._preferred_sets = PreferredSets(preferred)
         self._active = active
         self._allocated = allocated
+        self._chosen_for = chosen
         self._inventories: dict[str, Inventory] = {}
         self._assignments: dict[ContainerKey, dict[str, frozenset[str]]] = {}
         # Devices of finished init containers, by resource; only the pod allocated last is remembered.
@@ -83,6 +86,10 @@ class DeviceManager:
         """The devices listed last, by id, also those of a plugin that is gone."""
         return self._inventory(resource).devices
 
+    def masks(self, resource: str) -> Mapping[str, NodeMask]:
+        """The NUMA nodes of the devices listed last, by id."""
+        return self._inventory(resource).masks
+
     def held(self, uid: str, container: str) -> dict[str, tuple[Device, ...]]:
         """The devices of a container, by resource; one that is not listed any more counts as unhealthy."""
         held: dict[str, tuple[Device, ...]] = {}
@@ -105,6 +112,10 @@ class DeviceManager:
             for resource, inventory in sorted(self._inventories.copy().items())
             if inventory.healthy is not None
         }
+
+    def free(self) -> dict[str, frozenset[str]]:
+        """The healthy devices that nobody has, of every registered resource."""
+        return {resource: ids - self._in_use(resource) for resource, ids in self.healthy().items()}
 
     def manages(self, resource: str) -> bool:
         """Whether a plugin is registered for the resource, or some of it is assigned still."""
@@ -133,8 +144,29 @@ class DeviceManager:
             hints[resource] = self._hints(pod.uid, resource, request, held, frozenset())
         return hints
 
+    def offers(self, pod: Pod, container: Container | None) -> dict[str, Offer[str]]:
+        """By resource: which devices a container, or the whole pod, could get; without what it cannot get."""
+        self._collect()
+        asking = pod.all_containers() if container is None else (container,)
+        offers = {}
+        for resource in sorted({name for one in asking for name in self._requests(one)}):
+            wanted = _limit(resource, container) if container else pod_total(pod, partial(_limit, resource), 0)
+            healthy = self._inventory(resource).healthy or frozenset()
+            held = {one.name: ids for one in asking if (ids := self._held(pod.uid, one.name, resource)) is not None}
+            changed = any(len(held[one.name]) != _limit(resource, one) for one in asking if one.name in held)
+            kept: frozenset[str] = frozenset().union(*held.values())
+            if not wanted or changed or not kept <= healthy:
+                continue
+            first = kept if container and held else kept | self._reusable_of(pod.uid, resource)
+            available = healthy - self._in_use(resource) | first
+            if len(available) >= wanted:
+                offers[resource] = Offer(wanted, available, first)
+        return offers
+
     def allocate(self, pod: Pod, container: Container, affinity: TopologyHint) -> None:
-        """Assign the container its devices, from the affinity's nodes as far as they reach."""
+        """Assign the container its devices: those that are chosen for it, or else from the affinity's nodes as far as
+        they reach.
+        """
         if self._reusable_by != pod.uid:
             self._reusable_by, self._reusable = pod.uid, {}
         requests = self._requests(container)
@@ -230,6 +262,9 @@ class DeviceManager:
             )
         if held is not None or not required:
             return frozenset()
+        exactly = self._chosen_for().devices.get(resource)
+        if exactly is not None:
+            return exactly
         return choose(
             resource,
             inventory,

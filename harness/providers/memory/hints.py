@@ -1,6 +1,7 @@
 """Where a request for memory fits: the rule, and the best of the places that it allows."""
 
 from collections.abc import Callable, Mapping
+from itertools import combinations, islice
 
 from numaproof.harness.providers.memory.state import WORD, MachineState, NodeState, is_overdrawn
 from numaproof.harness.topology.bitmask import EMPTY, NodeMask, count, ids_of, is_subset, mask_of, masks_over
@@ -9,6 +10,8 @@ from numaproof.harness.topology.mask_search import lowest_mask, smallest_size
 
 Reusable = Mapping[tuple[NodeMask, str], int]  # bytes by exact mask and resource
 Amount = Callable[[NodeState, str], int]
+
+_MOST_MASKS = 4096  # all of one or two nodes on any machine, and all of any size on 14 nodes
 
 
 def memory_family(state: MachineState, request: Mapping[str, int], reusable: Reusable) -> HintFamily | None:
@@ -73,6 +76,23 @@ def best_hint(family: HintFamily, within: NodeMask = EMPTY) -> TopologyHint | No
     if mask is not None:
         hints.append(TopologyHint(mask, family.prefers(mask)))
     return min(hints, key=_width, default=None)
+
+
+def has_mask(family: HintFamily, mask: NodeMask) -> bool:
+    """Whether there is a hint with this mask."""
+    return family.accepts(mask) or any(hint.affinity == mask for hint in family.also)
+
+
+def smallest_masks(family: HintFamily) -> tuple[NodeMask, ...]:
+    """The masks of the fewest nodes, as far as they are among the first 4096 of their size; the best one always is."""
+    best = best_hint(family)
+    if best is None or best.affinity is None:
+        return ()
+    size = count(best.affinity)
+    masks = {hint.affinity for hint in family.also if hint.affinity is not None and count(hint.affinity) == size}
+    sets = combinations(ids_of(family.nodes), size)
+    masks.update(mask for mask in map(mask_of, islice(sets, _MOST_MASKS)) if family.accepts(mask))
+    return tuple(sorted(masks | {best.affinity}, key=_order))
 
 
 def satisfies(state: MachineState, mask: NodeMask, request: Mapping[str, int]) -> bool:

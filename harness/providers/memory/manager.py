@@ -7,7 +7,15 @@ from typing import Any, Final, Literal
 from numaproof.errors import UserError
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.pods.qos import is_pinned
-from numaproof.harness.providers.memory.hints import best_hint, breaks_a_group, listed, memory_family, satisfies
+from numaproof.harness.providers.memory.hints import (
+    best_hint,
+    breaks_a_group,
+    has_mask,
+    listed,
+    memory_family,
+    satisfies,
+    smallest_masks,
+)
 from numaproof.harness.providers.memory.requests import container_request, pod_request
 from numaproof.harness.providers.memory.reuse import ReusableMemory, shrink_reused
 from numaproof.harness.providers.memory.state import (
@@ -24,6 +32,7 @@ from numaproof.harness.providers.memory.state import (
 from numaproof.harness.topology.bitmask import EMPTY, NodeMask, ids_of, mask_of
 from numaproof.harness.topology.hints import ENUMERATED_NODES, Hints, TopologyHint
 from numaproof.harness.topology.provider import AllocationError
+from numaproof.harness.topology.selection import Chosen, no_choice
 from numaproof.harness.vocabulary import ContainerKey
 
 PolicyName = Literal["None", "Static"]
@@ -41,12 +50,14 @@ class MemoryManager:
         policy: PolicyName,
         reserved: Mapping[int, Mapping[str, int]],
         active: Callable[[], Collection[str]] | None = None,  # uids of the pods that may hold memory; None: all may
+        chosen: Chosen = no_choice,
     ) -> None:
         self._nodes = tuple(sorted(nodes, key=lambda node: node.id))
         _check(self._nodes, policy, reserved)
         self._static = policy == "Static"
         self._reserved = reserved
         self._active = active
+        self._chosen = chosen
         self._reusable = ReusableMemory()
         self._blocks: dict[ContainerKey, tuple[Block, ...]] = {}
         self._state = empty_state(self._nodes, reserved) if self._static else {}
@@ -81,11 +92,8 @@ class MemoryManager:
         self._collect()
         if not self._pins(pod):
             return {}
-        try:
-            request = container_request(container)
-        except AllocationError:
-            return {}
         held = self._blocks.get((pod.uid, container.name))
+        request = _request(pod, container)
         return self._hints(pod, request) if held is None else _hints_again(held, request)
 
     def get_pod_topology_hints(self, pod: Pod) -> Hints:
@@ -93,16 +101,34 @@ class MemoryManager:
         self._collect()
         if not self._pins(pod):
             return {}
-        try:
-            request = pod_request(pod)
-        except AllocationError:
-            return {}
         held = (self._blocks.get((pod.uid, container.name)) for container in pod.all_containers())
         first = next((blocks for blocks in held if blocks is not None), None)
+        request = _request(pod, None)
         return self._hints(pod, request) if first is None else _hints_again(first, request)
 
+    def groups(self, pod: Pod, container: Container | None, within: NodeMask | None = None) -> tuple[NodeMask, ...]:
+        """The groups of NUMA nodes that a container's memory, or the whole pod's, could come from, the smallest only.
+
+        Empty: no memory is pinned, or there is no such group. What a container has it keeps; `within` counts alone
+        where it is such a group, of whatever size.
+        """
+        self._collect()
+        request = _request(pod, container) if self._pins(pod) else {}
+        if not request:
+            return ()
+        for one in pod.all_containers() if container is None else (container,):
+            held = self._blocks.get((pod.uid, one.name))
+            if held:
+                return (mask_of(held[0].nodes),)
+        family = memory_family(self._state, request, self._reusable.of(pod.uid))
+        if family is None:
+            return ()
+        return (within,) if within is not None and has_mask(family, within) else smallest_masks(family)
+
     def allocate(self, pod: Pod, container: Container, affinity: TopologyHint) -> None:
-        """Take the container's memory from the affinity's nodes, or from a wider group that contains them."""
+        """Take the container's memory from the group of nodes that is chosen for it, or else from the affinity's nodes
+        or a wider group that contains them.
+        """
         self._collect()
         if not self._pins(pod):
             return
@@ -111,7 +137,8 @@ class MemoryManager:
             self._reusable.record(pod, container, self._blocks[key])
             return
         request = container_request(container)
-        mask = self._placed(pod, request, affinity)
+        chosen = self._chosen().memory
+        mask = self._placed(pod, request, affinity) if chosen is None else chosen
         reusable = self._reusable.of(pod.uid)
         blocks = tuple(Block(ids_of(mask), resource, size) for resource, size in request.items())
         for block in blocks:
@@ -223,6 +250,14 @@ class MemoryManager:
     def _release(self, uid: str, name: str) -> None:
         for block in self._blocks.pop((uid, name), ()):
             self._state = without_block(self._state, block)
+
+
+def _request(pod: Pod, container: Container | None) -> Mapping[str, int]:
+    """What a container, or the whole pod, asks for; nothing where that is no number of bytes: allocating tells it."""
+    try:
+        return pod_request(pod) if container is None else container_request(container)
+    except AllocationError:
+        return {}
 
 
 def _hints_again(held: tuple[Block, ...], request: Mapping[str, int]) -> Hints:

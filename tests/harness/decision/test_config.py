@@ -77,7 +77,7 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     ({"topologyManagerPolicie": "none"}, "topologyManagerPolicie: unknown key; did you mean topologyManagerPolicy?"),
     ({"kind": "Pod"}, "is a Pod"),
     ({"apiVersion": "v1"}, "give a KubeletConfiguration of kubelet.config.k8s.io/v1beta1"),
-    ({"topologyManagerPolicyOptions": {"closest": "true"}}, "closest: unknown option; choose prefer-closest"),
+    ({"topologyManagerPolicyOptions": {"closest": "true"}}, "closest: unknown option; choose of prefer-closest"),
     ({"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "7"}}, "'7' is not a number of at least 8"),
     ({"topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "maybe"}}, "'maybe' is neither true nor false"),
     # Go reads True and TRUE, and no other mixture

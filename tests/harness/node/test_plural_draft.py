@@ -55,10 +55,11 @@ def test_a_plugin_with_the_proposals_path_alone_decides_as_well() -> None:
             GPU, devices("gpu", 4), node.device_plugins, preferred=pairs, plural=True, plural_paths=["proposal"]
         )
         with listed_plugins(node, gpu):
-            assert asked(gpu) == [[]], "the node's look whether the call is served"
+            everything = ["gpu00", "gpu01", "gpu02", "gpu03"]
+            assert asked(gpu) == [[], everything], "the node's look whether the call is served, and then for costs"
             assert [plugin.preferred_sets for plugin in control.state().plugins] == [True]
             assert control.admit(pod("p", {"cpu": 10, "memory": "100Gi", GPU: 2})).verdict.admitted
-            assert asked(gpu) == [[], ["gpu00", "gpu01", "gpu02", "gpu03"]]
+            assert asked(gpu) == [[], everything, everything]
 
 
 def test_a_second_question_does_not_repeat_the_first() -> None:

@@ -114,7 +114,7 @@ def test_options_are_read(given: dict[str, object], expected: PolicyOptions) -> 
         ({"prefer-closest-numa-nodes": "tRUE"}, 'prefer-closest-numa-nodes: "tRUE"'),
         ({"max-allowable-numa-nodes": "7"}, 'max-allowable-numa-nodes: "7"'),
         ({"max-allowable-numa-nodes": "many"}, 'max-allowable-numa-nodes: "many"'),
-        ({"closest": "true"}, "closest: is unknown"),
+        ({"closest": "true"}, "closest: unknown option"),
     ],
 )
 def test_bad_options_are_named(given: dict[str, object], place: str) -> None:

@@ -1,0 +1,181 @@
+"""Costs between instances of resources in a file of the cost-based selection proposal, read strictly.
+
+example.com/foo/id0-1:
+  - 10:
+    - cpu/cpu0-20
+    - example.com/bar/card0-3
+"""
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from numaproof.errors import UserError
+from numaproof.fake_sysfs.instance_names import parse_names
+from numaproof.fake_sysfs.overlaps import repeated_pair
+from numaproof.fake_sysfs.strict_yaml import Document, Where
+
+MOST_INSTANCES = 65_536  # of all resources of a file together
+MOST_NAMED = 1 << 20  # instances that the different spellings of a file stand for, some of them again and again
+
+_NUMBER = re.compile(r"[0-9]{1,40}(\.[0-9]{1,40})?")
+_SYSTEM_IDS = {"cpu": "cpu", "memory": "node"}  # what the ids of system devices begin with; a number follows
+_PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_WITHOUT_COLON = re.compile(r"(?P<cost>[0-9.]+)\s+-\s.*", re.DOTALL)
+
+
+class CostFileError(UserError):
+    """A file of costs cannot be used; the text is one line: file and line, what is wrong, the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """So much from each of some instances of a resource to each of some instances of another, or of the same."""
+
+    resource: str
+    ids: tuple[str, ...]
+    to_resource: str
+    to_ids: tuple[str, ...]
+    cost: Fraction
+    where: str  # file and line
+
+
+def read_costs(document: Document) -> tuple[FileEntry, ...]:
+    """The entries of a file, in its order; no pair is in two of them in the same direction."""
+    if not isinstance(document.value, dict) or not document.value:
+        raise CostFileError(
+            f"{_at(document.where)}: holds no costs; write an instance, and below it a list such as - 10: [cpu/cpu0-3]"
+        )
+    names = _Names()
+    entries = tuple(_entries(document, names))
+    names.check_targets()
+    try:
+        pair = repeated_pair(entries)
+    except ValueError as error:
+        raise CostFileError(f"{document.where.file}: {error}; name instances that are alike in one range") from None
+    if pair is not None:
+        first, second = (entries[index] for index in pair)
+        raise CostFileError(
+            f"{second.where}: gives a cost from {first.resource} to {first.to_resource} that {first.where} gives, too; "
+            "keep one of them"
+        )
+    return entries
+
+
+def _at(where: Where) -> str:
+    return where.file + (f":{where.line}" if where.line is not None else "")
+
+
+def _short(value: object) -> str:
+    text = " ".join(str(value).split())
+    return f'"{text}"' if len(text) <= 60 else f'"{text[:57]}..."'
+
+
+class _Names:
+    """The instances that a file names; equal spellings share their ids."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self._known: dict[str, set[str]] = {}
+        self._sources: dict[str, set[str]] = {}
+        self._targets: dict[str, str] = {}  # by spelling: where it stands first
+        self._instances = 0
+        self._named = 0
+
+    def source(self, text: str, where: Where) -> tuple[str, tuple[str, ...]]:
+        resource, ids = self._parsed(text, where)
+        self._sources.setdefault(resource, set()).update(ids)
+        return resource, ids
+
+    def target(self, text: str, where: Where) -> tuple[str, tuple[str, ...]]:
+        self._targets.setdefault(text, _at(where))
+        return self._parsed(text, where)
+
+    def _parsed(self, text: str, where: Where) -> tuple[str, tuple[str, ...]]:
+        if text in self._read:
+            return self._read[text]
+        try:
+            resource, ids = parse_names(text)
+        except UserError as error:
+            raise CostFileError(f"{_at(where)}: {error}") from None
+        prefix = _SYSTEM_IDS.get(resource)
+        if prefix is not None and not re.fullmatch(rf"{prefix}(0|[1-9][0-9]{{0,8}})", ids[0]):
+            raise CostFileError(
+                f"{_at(where)}: {_short(text)} names no instance of {resource}; write {resource}/{prefix}0 or "
+                f"{resource}/{prefix}0-3"
+            )
+        known = self._known.setdefault(resource, set())
+        before = len(known)
+        known.update(ids)
+        self._instances += len(known) - before
+        self._named += len(ids)
+        if self._instances > MOST_INSTANCES:
+            raise CostFileError(f"{_at(where)}: more than {MOST_INSTANCES} instances in one file; give a part of it")
+        if self._named > MOST_NAMED:
+            raise CostFileError(
+                f"{_at(where)}: its ranges name more than {MOST_NAMED} instances; use the same ranges again and again"
+            )
+        self._read[text] = resource, ids
+        return resource, ids
+
+    def check_targets(self) -> None:
+        """Refuse a target that no key names and that is not called as the keys of its resource are."""
+        shapes = {resource: {_shape(one) for one in ids} for resource, ids in self._sources.items()}
+        for text, where in self._targets.items():
+            resource, ids = self._read[text]
+            for one in ids if resource in self._sources else ():
+                if one not in self._sources[resource] and _shape(one) not in shapes[resource]:
+                    [near] = difflib.get_close_matches(one, sorted(self._sources[resource]), 1, 0)
+                    raise CostFileError(
+                        f'{where}: "{resource}/{one}" is unknown: no key names it, nor is it called as those of '
+                        f"{resource} are; did you mean {resource}/{near}?"
+                    )
+
+
+def _shape(name: str) -> str:
+    """What names of one series have in common: gpu0 and gpu17, not gpu-0; and all PCI addresses."""
+    return "PCI" if _PCI_ADDRESS.fullmatch(name) else re.sub(r"[0-9]+", "0", name)
+
+
+def _entries(document: Document, names: _Names) -> Iterator[FileEntry]:
+    for key, rows in document.value.items():
+        where = document.where.at(key)
+        resource, ids = names.source(key, where)
+        for place, row in _items(rows, where, f"{key} has no list of costs"):
+            if not isinstance(row, dict) or len(row) != 1:
+                raise CostFileError(f"{_at(place)}: {_wrong_row(row)}")
+            [(text, targets)] = row.items()
+            cost = _cost(text, place.at(text))
+            for spot, target in _items(targets, place.at(text), f"the cost {text} of {key} has no list of instances"):
+                if not isinstance(target, str):
+                    raise CostFileError(
+                        f"{_at(spot)}: {_short(target)} names no instance; write one such as cpu/cpu0-3"
+                    )
+                to_resource, to_ids = names.target(target, spot)
+                if (resource, ids) == (to_resource, to_ids) and len(ids) == 1:
+                    raise CostFileError(f"{_at(spot)}: {key} has a cost to itself; name other instances, or drop it")
+                yield FileEntry(resource, ids, to_resource, to_ids, cost, _at(spot))
+
+
+def _items(value: Any, where: Where, otherwise: str) -> Iterator[tuple[Where, Any]]:
+    if not isinstance(value, list) or not value:
+        raise CostFileError(f"{_at(where)}: {otherwise}; write one below it, as in - 10: [cpu/cpu0-3], or drop it")
+    for number, item in enumerate(value):
+        yield where.at(number), item
+
+
+def _cost(text: str, where: Where) -> Fraction:
+    if not _NUMBER.fullmatch(text):
+        raise CostFileError(f"{_at(where)}: {_short(text)} is no cost; write a number from 0 on, such as 10 or 2.5")
+    return Fraction(text)
+
+
+def _wrong_row(row: Any) -> str:
+    if isinstance(row, str) and (found := _WITHOUT_COLON.fullmatch(row)):
+        return f"{_short(row)} is a cost without a colon; write {found['cost']}: and a list below it"
+    if isinstance(row, dict):
+        return f"{len(row)} costs in one entry of the list; write each as an entry of its own, - 10: [...]"
+    return f"{_short(row)} is not a cost with a list of instances; write 10: and a list below it"

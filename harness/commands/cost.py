@@ -1,0 +1,130 @@
+"""`numaproof cost`: which instances of the requested resources are nearest to one another, drawn and explained."""
+
+import argparse
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from numaproof import fake_sysfs
+from numaproof.errors import UserError
+from numaproof.fake_sysfs import strict_yaml
+from numaproof.harness.commands.machine import MACHINE
+from numaproof.harness.cost.costfile import costs_of
+from numaproof.harness.cost.costs import UNLISTED, Costs
+from numaproof.harness.cost.machine_costs import machine_costs
+from numaproof.harness.cost.names import layer_order
+from numaproof.harness.cost.solve import DEFAULT_SEED
+from numaproof.harness.report.cost_answer import Answer, answer
+from numaproof.harness.report.cost_explain import explain_lines
+from numaproof.harness.report.cost_json import as_json
+from numaproof.harness.report.cost_svg import svg
+from numaproof.harness.report.cost_text import graph_lines, solve_lines
+from numaproof.harness.report.cost_words import plain
+
+_EXAMPLE = "cpu=1,example.com/gpu=2"
+_COUNT = re.compile(r"-?[0-9]{1,9}")  # larger than any machine has of anything
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to do, whose costs, what is wanted."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    solve = actions.add_parser("solve", help="the cheapest set, its cost edge by edge, and what is proven about it")
+    _add_common(solve)
+    solve.add_argument("--json", action="store_true", help="as JSON, with every pair")
+    graph = actions.add_parser("graph", help="draw the layered graph, with the chosen set")
+    _add_common(graph)
+    graph.add_argument("--svg", metavar="FILE", type=Path, help="draw it into this file instead, as a picture")
+    explain = actions.add_parser("explain", help="why this set: walk, search, proof, what weighs most, unlisted pairs")
+    _add_common(explain)
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("costs", metavar="COSTS.yaml", nargs="?", type=Path, help="a file of costs between instances")
+    parser.add_argument("--machine", metavar="MACHINE", help=f"in the place of the file, the costs of {MACHINE}")
+    parser.add_argument("--request", metavar="RESOURCE=COUNT,...", help=f"what is wanted, such as {_EXAMPLE}")
+    parser.add_argument("--seed", type=int, default=DEFAULT_SEED, metavar="N", help="of the annealing (default: 1)")
+    parser.add_argument(
+        "--unlisted",
+        choices=UNLISTED,
+        default=UNLISTED[0],
+        help="what a pair costs that nobody lists: nothing (the default), or as much as the farthest that is listed",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print or write what was asked for; exit code 0."""
+    actions: Mapping[str, Callable[[Answer, argparse.Namespace], None]] = {
+        "solve": _solve,
+        "graph": _graph,
+        "explain": _explain,
+    }
+    request = _request(args.request)
+    costs = _costs(args)
+    try:
+        found = answer(costs, request, args.seed)
+    except UserError as error:
+        raise UserError(f"--request: {error}") from None
+    actions[args.action](found, args)
+    return 0
+
+
+def _solve(found: Answer, args: argparse.Namespace) -> None:
+    if args.json:
+        print(json.dumps(as_json(found), indent=2))
+    else:
+        _print(solve_lines(found))
+
+
+def _graph(found: Answer, args: argparse.Namespace) -> None:
+    if args.svg is None:
+        _print(graph_lines(found))
+        return
+    picture, new = svg(found), not os.path.lexists(args.svg)
+    try:
+        args.svg.write_text(picture, encoding="utf-8")
+    except OSError as error:
+        if new:
+            with suppress(OSError):
+                args.svg.unlink()
+        raise UserError(f"{args.svg}: cannot be written ({error.strerror}); choose another place") from None
+    print(f"{args.svg}: {len(found.graph.vertices)} vertices in {len(found.graph.layers)} layers")
+
+
+def _explain(found: Answer, args: argparse.Namespace) -> None:
+    _print(explain_lines(found))
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line)
+
+
+def _costs(args: argparse.Namespace) -> Costs:
+    if (args.costs is None) == (args.machine is None):
+        given = (
+            "neither a file of costs nor --machine is" if args.costs is None else "a file of costs and --machine are"
+        )
+        raise UserError(f"cost {args.action}: {given} given; give one of them")
+    if args.machine is not None:
+        return machine_costs(fake_sysfs.parse_machine(args.machine), args.unlisted)
+    return costs_of(strict_yaml.read(args.costs), args.unlisted)
+
+
+def _request(text: str | None) -> Mapping[str, int]:
+    """How many of each resource are wanted, by `cpu=1,example.com/gpu=2`, in the order of layers."""
+    if not text:
+        raise UserError(f"--request: nothing is wanted; give one, such as {_EXAMPLE}")
+    wanted: dict[str, int] = {}
+    for word in text.split(","):
+        resource, equals, count = word.strip().partition("=")
+        if not equals or not resource or not word.isprintable():
+            raise UserError(f'--request: "{plain(word)}" is not RESOURCE=COUNT; write it as in {_EXAMPLE}')
+        if not _COUNT.fullmatch(count):
+            raise UserError(f'--request: {resource}: "{count}" is not a count; give a whole number from 1 on')
+        if resource in wanted:
+            raise UserError(f"--request: {resource} is there twice; keep one")
+        wanted[resource] = int(count)
+    return {resource: wanted[resource] for resource in sorted(wanted, key=layer_order)}

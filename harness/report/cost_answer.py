@@ -1,0 +1,61 @@
+"""A request answered by costs: what the texts, the JSON and the drawing of it are made from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from numaproof.harness.cost.costs import Costs
+from numaproof.harness.cost.graph import Graph, build
+from numaproof.harness.cost.names import Instance
+from numaproof.harness.cost.pairs import Chosen, Pair, pairs
+from numaproof.harness.cost.solution import Solution
+from numaproof.harness.cost.solve import solve
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The pairs of the chosen set between two vertices, or within one, that cost anything."""
+
+    one: int
+    other: int
+    pairs: tuple[Pair, ...]
+    cost: Fraction  # of all its pairs together
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The costs, the graph of them and a request, and the set that came out."""
+
+    costs: Costs
+    request: Mapping[str, int]
+    graph: Graph
+    solution: Solution
+    units: Mapping[int, tuple[str, ...]]  # the chosen ids of every vertex that has any
+    edges: tuple[Edge, ...]  # in the order of the layers
+
+
+def answer(costs: Costs, request: Mapping[str, int], seed: int) -> Answer:
+    """Solve a request; a UserError where it cannot be satisfied."""
+    solution = solve(costs, request, seed=seed)
+    graph = build(costs, request)
+    units: dict[int, tuple[str, ...]] = {}
+    vertex_of: dict[Instance, int] = {}
+    for number, vertex in enumerate(graph.vertices):
+        taken = frozenset(solution.chosen[vertex.resource]).intersection(vertex.ids)
+        if taken:
+            units[number] = tuple(one for one in vertex.ids if one in taken)
+        vertex_of.update((Instance(vertex.resource, one), number) for one in taken)
+    found: dict[tuple[int, int], list[Pair]] = {}
+    for pair in pairs(costs, solution.chosen):
+        first, second = sorted((vertex_of[pair.one], vertex_of[pair.other]))
+        found.setdefault((first, second), []).append(pair)
+    edges = tuple(
+        Edge(first, second, tuple(members), sum((pair.cost for pair in members), Fraction(0)))
+        for (first, second), members in sorted(found.items())
+    )
+    return Answer(costs, request, graph, solution, units, edges)
+
+
+def cost_of(costs: Costs, chosen: Chosen) -> Fraction:
+    """What a set costs."""
+    return sum((pair.cost for pair in pairs(costs, chosen)), Fraction(0))
