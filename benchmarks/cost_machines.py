@@ -14,7 +14,7 @@ BRIDGE, GPU_CLASS, NIC_CLASS = 0x060400, 0x030200, 0x020000
 
 
 def grown(nodes: int) -> Machine:
-    """A machine that grows by NUMA nodes of 256 CPUs, 32 VFs of a NIC and 4 GPUs; 16 of them are the largest asked for."""
+    """A machine that grows by NUMA nodes of 256 CPUs, 32 VFs of a NIC and 4 GPUs; 16 are the largest asked for."""
     threads = nodes * CORES
     cpus = [
         Cpu(node * CORES + core + thread * threads, core, 0, node, node)
@@ -22,12 +22,15 @@ def grown(nodes: int) -> Machine:
         for core in range(CORES)
         for thread in (0, 1)
     ]
-    caches = []
+    caches: list[Cache] = []
     for first in range(0, threads, CORES_A_CACHE):
         below = tuple(core + thread * threads for core in range(first, first + CORES_A_CACHE) for thread in (0, 1))
         caches.append(Cache(3, "Unified", 32 << 20, below, len(caches)))
     distances = [
-        tuple(10 if one == other else 12 if one // NODES_A_SOCKET == other // NODES_A_SOCKET else 32 for other in range(nodes))
+        tuple(
+            10 if one == other else 12 if one // NODES_A_SOCKET == other // NODES_A_SOCKET else 32
+            for other in range(nodes)
+        )
         for one in range(nodes)
     ]
     return Machine(
@@ -64,7 +67,8 @@ def _gpus(node: int, count: int) -> Iterator[PciDevice]:
 def _nic(node: int) -> PciDevice:
     functions = range(8, 8 + VFS)  # a device has 8 functions, and the card itself is one
     vfs = tuple(
-        PciDevice(f"{node:04x}:20:{one >> 3:02x}.{one & 7}", INTEL, 0x154C, NIC_CLASS, numa_node=node) for one in functions
+        PciDevice(f"{node:04x}:20:{one >> 3:02x}.{one & 7}", INTEL, 0x154C, NIC_CLASS, numa_node=node)
+        for one in functions
     )
     card = PciDevice(f"{node:04x}:20:00.0", INTEL, 0x158B, NIC_CLASS, numa_node=node, total_vfs=VFS, vfs=vfs)
     return _port(node, 0x1E, 0x20, card)

@@ -38,7 +38,7 @@ def cp_sat(
     both = {}
     rows: dict[Instance, dict[str, list[cp_model.IntVar]]] = defaultdict(lambda: defaultdict(list))
     for one, other in combinations(taken, 2):
-        variable = both[one, other] = model.NewBoolVar("")
+        variable = both[frozenset((one, other))] = model.NewBoolVar("")
         rows[one][other.resource].append(variable)
         rows[other][one.resource].append(variable)
     for resource, layer in layers.items():
@@ -50,7 +50,7 @@ def cp_sat(
                 model.Add(sum(partners) == (wanted - (resource == one.resource)) * variable)
         model.AddHint(variable, int(one.id in hint[one.resource]))
     objective = [
-        int(pair.cost * costs.scale) * both.get((pair.one, pair.other), both.get((pair.other, pair.one)))
+        int(pair.cost * costs.scale) * both[frozenset((pair.one, pair.other))]
         for pair in pairs(costs, {resource: tuple(offered[resource]) for resource in request})
     ]
     model.Minimize(sum(objective))

@@ -1,4 +1,4 @@
-"""Small systems to choose from: drawn by hypothesis, CPUs in trees of groups, memory-only nodes, and a device beside them."""
+"""Small systems drawn by hypothesis: CPUs in trees of groups, memory-only nodes, and devices beside them."""
 
 from collections.abc import Collection, Mapping
 from fractions import Fraction
@@ -60,9 +60,7 @@ def _systems(draw: st.DrawFn, most_cpus: int) -> System:
     shares = (tuple(numbers[:first]), tuple(numbers[first:]))
     groups = {node: draw(_groups(share, levels=3)) for node, share in enumerate(shares) if share}
     memory = sorted(draw(st.sets(st.sampled_from(nodes), min_size=1)))
-    distances = {
-        one: {other: 10 if one == other else draw(st.integers(11, 20)) for other in nodes} for one in nodes
-    }
+    distances = {one: {other: 10 if one == other else draw(st.integers(11, 20)) for other in nodes} for one in nodes}
     return System(groups, tuple(memory), distances)
 
 
@@ -95,7 +93,9 @@ def _entries(draw: st.DrawFn, resource: str, instances: Mapping[str, tuple[str, 
         if named <= left:
             left -= named
             entries.append(
-                Entry(resource, tuple(sorted(ids)), to_resource, tuple(sorted(to_ids)), Fraction(draw(st.integers(0, 20))))
+                Entry(
+                    resource, tuple(sorted(ids)), to_resource, tuple(sorted(to_ids)), Fraction(draw(st.integers(0, 20)))
+                )
             )
     return tuple(entries)
 
@@ -109,7 +109,8 @@ def cheapest_set(
 ) -> Fraction:
     """The least cost of all sets of what is offered that hold what is required, groups of memory nodes among it."""
     between: dict[frozenset[Instance], Fraction] = {
-        frozenset((pair.one, pair.other)): pair.cost for pair in pairs(costs, {name: costs.instances[name] for name in request})
+        frozenset((pair.one, pair.other)): pair.cost
+        for pair in pairs(costs, {name: costs.instances[name] for name in request})
     }
     return min(
         sum((between.get(frozenset(pair), Fraction(0)) for pair in combinations(_single(chosen), 2)), start=Fraction(0))
