@@ -18,11 +18,13 @@ from numaproof.harness.cost.costs import Costs
 from numaproof.harness.cost.machine_costs import machine_costs
 from numaproof.harness.cost.names import CPU, MEMORY, cpu_id, node_id
 from numaproof.harness.cost.pairs import Chosen, pairs
+from numaproof.harness.cost.solve import solve
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.discovery import describe
 from numaproof.harness.decision.managers import ManagerConfig, Managers
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.providers.devices import Device
+from numaproof.harness.topology.bitmask import MAX_NODE
 
 PAGE = Path(__file__).parent.parent / "docs" / "costs.md"
 BEGIN, END = "<!-- written by benchmarks/cost_table.py -->", "<!-- end of what is written -->"
@@ -128,31 +130,48 @@ def placed(case: Case, policy: str) -> Fraction:
     return sum((pair.cost for pair in pairs(case.costs, chosen)), start=Fraction(0))
 
 
+def solved(case: Case) -> Fraction:
+    """What the solver would have a pod get, on a machine that no node can be made of."""
+    request = {resource: int(count) for resource, count in case.limits.items() if resource != MEMORY}
+    busy = case.busy_devices | set(map(cpu_id, case.busy_cpus))
+    free = {resource: tuple(one for one in ids if one not in busy) for resource, ids in case.costs.instances.items()}
+    return solve(case.costs, {**request, MEMORY: 1}, available=free).cost
+
+
 def costs_of(name: str) -> dict[str, list[Fraction]]:
-    """What each of the ten requests to a preset costs, by policy."""
+    """What each of the ten requests to a preset costs, by policy; nothing where a policy cannot be."""
     everything = list(cases(preset(name)))
+    if max(preset(name).node_ids) > MAX_NODE:
+        return {policy: [solved(case) for case in everything] if policy == "cost" else [] for policy in POLICIES}
     return {policy: [placed(case, policy) for case in everything] for policy in POLICIES}
 
 
 def line(name: str, found: Mapping[str, list[Fraction]]) -> str:
     """The line of the table about a preset: mean costs."""
-    means = (f"{float(sum(found[policy]) / len(found[policy])):.1f}" for policy in POLICIES)
+    means = (f"{float(sum(costs) / len(costs)):.1f}" if costs else "-" for costs in found.values())
     return f"| {name} | {' | '.join(means)} |"
+
+
+def dearer(found: Mapping[str, list[Fraction]]) -> list[int]:
+    """The numbers of the requests for which cost picks what is dearer than what another policy picks."""
+    others = [costs for policy, costs in found.items() if policy != "cost" and costs]
+    return [number for number, cost in enumerate(found["cost"]) if any(cost > one[number] for one in others)]
 
 
 def main(arguments: list[str]) -> int:
     """Write or compare the table; exit code 1 if it is another, or if a request costs more with cost than without."""
     lines = ["| Machine | none | best-effort | cost |", "|---|---|---|---|"]
-    dearer = 0
+    worse = 0
     for name in preset_names():
         found = costs_of(name)
         lines.append(line(name, found))
         print(lines[-1], flush=True)
-        for number, (*others, ours) in enumerate(zip(*found.values(), strict=True)):
-            if ours > min(others):
-                dearer += 1
-                print(f"{name}: request {number}: cost {float(ours):.6g}, others {float(min(others)):.6g}")
-    good = judge("requests that are dearer with the policy cost", dearer, 0)
+        for number in dearer(found):
+            worse += 1
+            print(
+                f"{name}: request {number}: {', '.join(f'{key} {float(one[number]):.6g}' for key, one in found.items())}"
+            )
+    good = judge("requests that are dearer with the policy cost", worse, 0)
     before, _, rest = PAGE.read_text().partition(BEGIN)
     there, _, after = rest.partition(END)
     table = "\n" + "\n".join(lines) + "\n"
