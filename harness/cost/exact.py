@@ -182,7 +182,9 @@ class Search:
         if most <= _EVERY_NUMBER:
             each = min((table[low + k] - begun) // k + mates[wanted - k] for k in range(fewest, most + 1))
         else:
-            each = min((table[low + k] - begun) // k for k in range(fewest, most + 1)) + mates[wanted - most]
+            # Charges can be negative, so that more mates may be cheaper than fewer.
+            each = min((table[low + k] - begun) // k for k in range(fewest, most + 1))
+            each += min(mates[wanted - most : wanted - fewest + 1])
         return price + each
 
     def _judged(
