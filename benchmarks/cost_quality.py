@@ -22,7 +22,7 @@ from numaproof.harness.cost.solve import solve
 
 PROBLEMS = 500
 KNOWN = 400  # CP-SAT has to know the optimum of so many
-SOON, LATE = 1.0, 20.0  # seconds for CP-SAT at first, and for those left if it knows too few
+SOON, LATE = 3.0, 20.0  # seconds for CP-SAT at first, and for those left if it knows too few
 GAP = Fraction(1, 100)  # above the best bound, where nobody knows the optimum
 
 SAMPLES = 2  # requests to each preset that CP-SAT judges, too
