@@ -2,7 +2,7 @@
 
 from itertools import combinations, pairwise
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from numaproof.fake_sysfs.overlaps import Block, runs, twice
