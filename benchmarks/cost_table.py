@@ -168,9 +168,8 @@ def main(arguments: list[str]) -> int:
         print(lines[-1], flush=True)
         for number in dearer(found):
             worse += 1
-            print(
-                f"{name}: request {number}: {', '.join(f'{key} {float(one[number]):.6g}' for key, one in found.items())}"
-            )
+            each = ", ".join(f"{policy} {float(costs[number]):.6g}" for policy, costs in found.items() if costs)
+            print(f"{name}: request {number}: {each}")
     good = judge("requests that are dearer with the policy cost", worse, 0)
     before, _, rest = PAGE.read_text().partition(BEGIN)
     there, _, after = rest.partition(END)

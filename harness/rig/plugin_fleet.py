@@ -153,6 +153,9 @@ class FakePluginFleet:
         arguments += ["--plural"] if plugin.plural else []
         if plugin.costs is not None:
             arguments += ["--costs", "pci" if plugin.costs == "pci" else str(self._file(plugin, "costs"))]
+        if plugin.costs == "pci":
+            for other in self._plugins.values():
+                arguments += ["--costs-to", f"{other.kind}={other.resource}"] if other.kind != "generic" else []
         arguments += ["--pre-start"] if plugin.pre_start else []
         if plugin.list in _LIST_FAULTS:
             self._listless.add(resource)

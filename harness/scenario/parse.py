@@ -9,7 +9,8 @@ from typing import Any
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import preset_names
-from numaproof.fake_sysfs.strict_yaml import Where, read
+from numaproof.fake_sysfs.cost_file import read_costs
+from numaproof.fake_sysfs.strict_yaml import Document, Where, read
 from numaproof.harness.scenario.expectations import parse_expected
 from numaproof.harness.scenario.fields import Fields
 from numaproof.harness.scenario.kubelet import KubeletSection
@@ -140,7 +141,12 @@ def _costs(fields: Fields, *, own_devices: bool) -> Mapping[str, Any] | str | No
         if not own_devices:
             raise UserError(f"{fields.at('costs')}: pci are the costs of the machine's own devices; give sysfs alone")
         return "pci"
-    return fields.mapping("costs") or None
+    costs = fields.mapping("costs")
+    if "costs" in fields:
+        resource = fields.text("resource")
+        if not any(entry.resource == resource for entry in read_costs(Document(costs, fields.at("costs")))):
+            raise UserError(f"{fields.at('costs')}: has no costs from {resource}; write {resource}/ID: and a list")
+    return costs or None
 
 
 def _named_devices(plugin: PluginSpec) -> frozenset[str]:

@@ -67,6 +67,6 @@ def test_threads_of_one_core_come_before_other_cores(count: int, taken: set[str]
 
 
 def test_of_equal_parts_the_first_is_used() -> None:
-    # Two cores of one cache cost 1 + 1 + 4 x 4 = 18, of two caches 1 + 1 + 4 x 5 = 22; each of the three caches would do.
+    # Two cores of one cache cost 1 + 1 + 4 x 4 = 18, of two caches 1 + 1 + 4 x 5 = 22; any of the caches would do.
     caches = [Nested([Alike((f"c{n}t0", f"c{n}t1"), 1, 0), Alike((f"c{n}t2", f"c{n}t3"), 1, 0)], 4) for n in range(3)]
     assert Nested(caches, 5).take(4) == ("c0t0", "c0t1", "c0t2", "c0t3")

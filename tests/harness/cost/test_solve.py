@@ -12,8 +12,9 @@ from numaproof.harness.cost.costs import Costs, Entry, Report
 from numaproof.harness.cost.exact import Search
 from numaproof.harness.cost.graph import build
 from numaproof.harness.cost.greedy import walk
+from numaproof.harness.cost.pairs import cost_of
 from numaproof.harness.cost.solve import solve
-from tests.harness.cost.problems import UNHURRIED, cheapest, cost_of, problems
+from tests.harness.cost.problems import UNHURRIED, cheapest, problems
 
 Problem = tuple[Costs, dict[str, int]]
 

@@ -84,6 +84,22 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     ({"topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "tRUE"}}, "'tRUE' is neither true nor false"),
     ({"cpuManagerPolicyOptions": {"full-pcpus-only": "tRUE"}}, "'tRUE' is neither true nor false"),
     ({"topologyManagerPolicyOptions": "x"}, "'x' is not a table"),
+    (
+        {"topologyManagerPolicyOptions": {"cost-seed": 1}, "topologyManagerPolicy": "strict"},
+        "kubelet: topologyManagerPolicyOptions: cost-seed: is an option of the policy cost, this is strict; drop it",
+    ),
+    *(
+        ({"topologyManagerPolicyOptions": {f"cost-{name}": text}, "topologyManagerPolicy": "cost"}, f'"{text}" is not')
+        for name, text in (
+            *(("maximum", text) for text in ("-1", "much", "1e3", "inf", "", "1.", "\u0661")),
+            *(("seed", text) for text in ("-1", "1.5", "x", "1" * 19)),
+            *(("unlisted", text) for text in ("far", "Nothing")),
+        )
+    ),
+    (
+        {"topologyManagerPolicyOptions": {"cost-max": 1}, "topologyManagerPolicy": "cost"},
+        "topologyManagerPolicyOptions: cost-max: unknown option; choose of prefer-closest-numa-nodes,",
+    ),
     ({"cpuManagerPolicyOptions": {"full-cores": "true"}}, "full-cores: unknown option; choose of full-pcpus-only"),
     ({"cpuManagerPolicyOptions": {"align-by-socket": "true"}}, "needs the feature gate CPUManagerPolicyAlphaOptions"),
     (

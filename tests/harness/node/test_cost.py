@@ -1,6 +1,6 @@
 """The policy cost on a running node: exactly what is chosen is given, kept, listed and explained."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import podresources_v1_pb2 as resources_api
 from numaproof.harness.rig.explained import decision_lines
-from numaproof.plugins_mock import MockPlugin
+from numaproof.plugins_mock import MockCost, MockDevice, MockPlugin
 from tests.harness.node.running import (
     GPU,
     NIC,
@@ -43,7 +43,7 @@ def chosen(selection: api.Selection) -> dict[str, Any]:
     return {"cpus": cpus, "memory": [[int(one.removeprefix("node")) for one in memory.split("+")]], **by_resource}
 
 
-def options(**cost: str) -> Mapping[str, Any]:
+def options(**cost: str) -> dict[str, Any]:
     return {"topologyManagerPolicyOptions": {f"cost-{name}": value for name, value in cost.items()}}
 
 
@@ -84,7 +84,7 @@ def test_what_explain_foretells_is_given_listed_and_kept_over_a_restart() -> Non
 def test_no_plugin_is_asked_for_its_preference() -> None:
     """Who names the exact devices has no use for it."""
     with running_node(COST) as node, client(node.root) as control:
-        gpus = MockPlugin(GPU, devices("gpu", 4), node.device_plugins, preferred=lambda ids, _must, n: sorted(ids)[-n:])
+        gpus = MockPlugin(GPU, devices("gpu", 4), node.device_plugins, preferred=lambda ids, _, n: [sorted(ids)[-n:]])
         with listed_plugins(node, gpus):
             assert given(control.admit(pod("p", {"cpu": 8, "memory": "1Gi", GPU: 1})).pod)[GPU] in (
                 ["gpu01"],
@@ -136,6 +136,18 @@ def test_what_a_selection_tells_adds_up() -> None:
         assert not selection.HasField("maximum")
 
 
+def test_of_many_pairs_the_dearest_are_told() -> None:
+    """Fifty CPUs have 1225 pairs."""
+    none_pinned = {"memoryManagerPolicy": "None", "reservedMemory": []}
+    with (
+        running_node(COST | none_pinned, "pack:2 [numa(memory=64GiB)] core:32 pu:2") as node,
+        client(node.root) as control,
+    ):
+        selection = control.explain(pod("p", {"cpu": 50, "memory": "1Gi"})).decisions[0].selection
+        assert len(selection.pairs) == 1000
+        assert selection.pairs_left_out == 225
+
+
 def test_a_pod_that_asks_for_nothing_is_explained() -> None:
     with running_node(COST) as node, client(node.root) as control:
         explained = control.explain(pod("p", {}))
@@ -155,3 +167,61 @@ def test_scope_pod_is_one_decision() -> None:
         assert chosen(decision.selection)["cpus"] == [*range(8, 16)]
         assert sorted(cpu for one in explained.pod.containers for cpu in one.cpus) == [*range(8, 16)]
         assert next(iter(decision_lines(explained))).startswith("the pod: cpu cpu8-15 (8 of 15); memory node1 (1 of 2)")
+
+
+def linked(pairs: Iterable[tuple[str, str]], ids: Sequence[str]) -> list[MockCost]:
+    """What a plugin tells of devices in linked pairs: 1 within a pair, 10 to all others."""
+    partner = dict(pairs) | {other: one for one, other in pairs}
+    return [
+        MockCost((one,), GPU, tuple(other for other in ids if other != one and (partner[one] == other) is near), cost)
+        for one in ids
+        for near, cost in ((True, 1), (False, 10))
+    ]
+
+
+def test_four_single_gpus_leave_two_of_four_linked_pairs_whole() -> None:
+    """Then two pods still find a linked pair each, which they get, of two linked GPUs at 1 in each direction of 10."""
+    names = [f"gpu{number}" for number in range(8)]
+    pairs = [(names[number], names[number + 1]) for number in (0, 2, 4, 6)]
+    with running_node(COST) as node, client(node.root) as control:
+        gpus = MockPlugin(GPU, [MockDevice(name) for name in names], node.device_plugins, costs=linked(pairs, names))
+        with listed_plugins(node, gpus):
+            for number in range(4):
+                assert control.admit(pod(f"single{number}", {GPU: 1})).verdict.admitted
+            for number in range(2):
+                answer = control.admit(pod(f"double{number}", {GPU: 2}))
+                assert tuple(given(answer.pod)[GPU]) in pairs
+                assert answer.cost.cost == pytest.approx(20)
+
+
+def test_an_old_and_a_new_plugin_in_one_pod() -> None:
+    """The GPUs' plugin tells nodes, in turn; the NICs' tells costs: nic1 is near gpu02 alone, though it names no node.
+
+    So the GPU is gpu02, of node 0, and CPUs and memory are of node 0, too.
+    """
+    with running_node(COST) as node, client(node.root) as control:
+        gpus = MockPlugin(GPU, devices("gpu", 4), node.device_plugins)
+        far = ("gpu00", "gpu01", "gpu03")
+        costs = [
+            MockCost(("nic0",), GPU, (*far, "gpu02"), 50),
+            MockCost(("nic1",), GPU, far, 50),
+            MockCost(("nic1",), GPU, ("gpu02",), 1),
+        ]
+        nics = MockPlugin(NIC, [MockDevice("nic0"), MockDevice("nic1")], node.device_plugins, costs=costs)
+        with listed_plugins(node, gpus, nics):
+            got = given(control.admit(pod("p", {"cpu": 2, "memory": "1Gi", GPU: 1, NIC: 1})).pod)
+            assert (got[GPU], got[NIC], got["memory"]) == (["gpu02"], ["nic1"], [[0]])
+            assert got["cpus"] in ([2, 3], [4, 5], [6, 7])
+
+
+def test_costs_are_told_again_after_a_restart() -> None:
+    names = ["gpu0", "gpu1", "gpu2", "gpu3"]
+    costs = linked([("gpu0", "gpu3"), ("gpu1", "gpu2")], names)
+    with running_node(COST) as node, client(node.root) as control:
+        gpus = MockPlugin(GPU, [MockDevice(name) for name in names], node.device_plugins, costs=costs)
+        with listed_plugins(node, gpus):
+            first = tuple(given(control.admit(pod("p", {GPU: 2})).pod)[GPU])
+            node.restart()
+            wait_for_devices(node, gpus)
+            second = tuple(given(control.admit(pod("q", {GPU: 2})).pod)[GPU])
+            assert {first, second} == {("gpu0", "gpu3"), ("gpu1", "gpu2")}

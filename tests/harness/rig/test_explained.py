@@ -38,6 +38,33 @@ def test_why_a_pod_is_admitted_and_that_nobody_has_to_read_hundreds_of_hints() -
     ]
 
 
+def test_what_was_chosen_by_cost_and_what_is_proven_about_it() -> None:
+    selection = api.Selection(
+        layers=[
+            api.SelectionLayer(resource="cpu", wanted=2, offered=15, chosen=["cpu8", "cpu9"]),
+            api.SelectionLayer(resource="e/gpu", wanted=1, offered=4, chosen=["gpu1"]),
+        ],
+        cost=30.5,
+        bound=30.5,
+        optimal=True,
+        greedy=40,
+        pairs=[api.SelectionPair(one="cpu/cpu8", other="cpu/cpu9", cost=20.5)],
+        unlisted="farthest",
+        unlisted_decided=True,
+    )
+    decision = api.Decision(container="app", rule="cost", admitted=True, selection=selection)
+    assert list(decision_lines(api.ExplainResponse(policy="cost", decisions=[decision]))) == [
+        "app: cpu cpu8-9 (2 of 15); e/gpu gpu1 (1 of 4); cost 30.5, the least there is, greedy 40: cost accepts it",
+        "app: the dearest pairs: cpu/cpu8 - cpu/cpu9 20.5",
+        "app: pairs that nobody lists cost as much as the farthest, and that decided",
+    ]
+    unproven = api.Selection(cost=30, bound=25, greedy=30, maximum=20, unlisted="nothing")
+    decision = api.Decision(rule="cost", selection=unproven)
+    assert list(decision_lines(api.ExplainResponse(policy="cost", decisions=[decision]))) == [
+        "the pod: cost 30, at least 25 is needed, greedy 30: cost refuses it (at most 20 is allowed)"
+    ]
+
+
 def test_whose_allocation_failed_and_what_there_is_too_little_of() -> None:
     failed = api.ExplainResponse(failure=api.Failure(container="app", provider="memory", reason="Unexpected"))
     assert list(decision_lines(failed)) == ["app: the hint provider memory could not allocate (Unexpected)"]

@@ -8,8 +8,8 @@ from numaproof import fake_sysfs
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.providers.memory import Block
 from numaproof.harness.scenario.judge import differences
-from numaproof.harness.scenario.model import Expected
-from numaproof.harness.scenario.outcome import Outcome, Seen
+from numaproof.harness.scenario.model import Expected, ExpectedCost
+from numaproof.harness.scenario.outcome import ChosenCost, Outcome, Seen
 from numaproof.harness.scenario.sizes import sizes_of
 from tests.harness.scenario.fake_rig import given_of
 
@@ -32,6 +32,10 @@ def one(given: Assignment) -> Outcome:
     return Outcome(True, containers={"c": given})
 
 
+def costing(cost: float, *, optimal: bool = True) -> Outcome:
+    return Outcome(True, containers={"c": ON_ZERO}, cost=ChosenCost(cost, optimal))
+
+
 # An expectation, an outcome that meets it, one that does not, and a part of what is said then.
 TABLE: list[tuple[Expected, Outcome, Outcome, str]] = [
     (Expected(admitted=True), one(ON_ZERO), REJECTED, "expected admission, was rejected (TopologyAffinityError"),
@@ -46,6 +50,19 @@ TABLE: list[tuple[Expected, Outcome, Outcome, str]] = [
         Outcome(True, containers={"c": ON_ZERO, "d": ON_ONE}),
         "expected all containers on the same NUMA node",
     ),
+    (
+        Expected(cost=ExpectedCost(at_most=20)),
+        costing(20.000000001),
+        costing(20.1),
+        "expected a cost of at most 20, was 20.1",
+    ),
+    (
+        Expected(cost=ExpectedCost(optimal=True)),
+        costing(1),
+        costing(1, optimal=False),
+        "expected a cost that is proven to be the least",
+    ),
+    (Expected(cost=ExpectedCost(at_most=1)), costing(1), one(ON_ZERO), "expected a cost, the node told none"),
     (Expected(numa="numa.count"), one(SPREAD), one(ON_ZERO), "expected c on 2 NUMA nodes"),
     (Expected(nodes=(1,)), one(ON_ONE), one(ON_ZERO), "expected the NUMA nodes [1], were [0]"),
     (Expected(containers={"c": {"cpus": "1-2"}}), one(ON_ZERO), one(ON_ONE), "expected c on the CPUs 1-2, were 6"),

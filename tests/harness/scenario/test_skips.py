@@ -34,6 +34,7 @@ SIZES = sizes_of(MACHINE, memory_static=False)
         (Needs(most_threads=1), "is for at most 1 threads a core, {name} has cores with 2"),
         (Needs(hugepages=("1Gi",)), "needs hugepages of 1Gi on every NUMA node with CPUs, {name} has none on some"),
         (Needs(gpus=1), "needs 1 GPUs in the PCI tree, {name} has 0"),
+        (Needs(rdma=2), "needs 2 network cards in the PCI tree, {name} has 0"),
     ],
 )
 def test_what_does_not_apply_says_why(needs: Needs, reason: str | None) -> None:
@@ -130,4 +131,5 @@ def test_the_proposal_s_semantics_know_eight_nodes() -> None:
     said = "the proposal knows no option for more than 8 NUMA nodes, gb200 has 34"
     assert reason_not_to_run(kep, many, sizes) == said
     assert reason_not_to_run(replace(kep, values={"policy": "none", "semantics": "kep"}), many, sizes) is None
+    assert reason_not_to_run(replace(kep, values={"policy": "cost", "semantics": "kep"}), many, sizes) is None
     assert reason_not_to_run(replace(kep, values={"policy": "restricted"}), many, sizes) is None

@@ -1,6 +1,7 @@
 """What each policy makes of hints, where the recorded decisions do not say it by themselves."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import reduce
 from itertools import product
 from operator import and_
@@ -107,6 +108,14 @@ def test_options_are_read(given: dict[str, object], expected: PolicyOptions) -> 
     assert policy_options(given) == expected
 
 
+def test_options_of_the_policy_cost_are_read_with_it_alone() -> None:
+    given = {"cost-maximum": "12.5", "cost-unlisted": "farthest", "cost-seed": 7, "max-allowable-numa-nodes": "9"}
+    expected = PolicyOptions(False, 9, Fraction(25, 2), "farthest", 7)
+    assert policy_options(given, "cost") == expected
+    with pytest.raises(UserError, match="cost-maximum: is an option of the policy cost, this is none; drop it"):
+        policy_options(given)
+
+
 @pytest.mark.parametrize(
     ("given", "place"),
     [
@@ -120,6 +129,11 @@ def test_options_are_read(given: dict[str, object], expected: PolicyOptions) -> 
 def test_bad_options_are_named(given: dict[str, object], place: str) -> None:
     with pytest.raises(UserError, match=place):
         policy_options(given)
+
+
+def test_the_policy_cost_needs_who_selects() -> None:
+    with pytest.raises(UserError, match="topologyManagerPolicy: cost: nobody is there to select; give a selector"):
+        Manager(TWO_NODES, "cost")
 
 
 def test_unknown_names_list_the_known_ones() -> None:
