@@ -17,7 +17,7 @@ from numaproof.fake_sysfs import Machine, preset, preset_names
 from numaproof.harness.cost.costs import Costs
 from numaproof.harness.cost.machine_costs import machine_costs
 from numaproof.harness.cost.names import CPU, MEMORY, cpu_id, node_id
-from numaproof.harness.cost.pairs import Chosen, pairs
+from numaproof.harness.cost.pairs import Chosen, cost_of
 from numaproof.harness.cost.solve import solve
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.discovery import describe
@@ -126,8 +126,7 @@ def placed(case: Case, policy: str) -> Fraction:
     verdict = managers.admit(pod).verdict
     if not verdict.admitted:
         raise RuntimeError(f"{case.machine.name}: {policy}: {case.limits}: {verdict.message}")
-    chosen = chosen_in(managers.assignment("p", "c"))
-    return sum((pair.cost for pair in pairs(case.costs, chosen)), start=Fraction(0))
+    return cost_of(case.costs, chosen_in(managers.assignment("p", "c")))
 
 
 def solved(case: Case) -> Fraction:
