@@ -185,6 +185,8 @@ def _container(value: Any, where: Where, known: Known, names: tuple[str, ...]) -
         known.check_resource(resource, fields.at("devices").at(resource))
         for node, count in wanted.items() if isinstance(wanted, Mapping) else ():
             check_count(count, fields.at("devices").at(resource).at(node))
+    if "bridges" in found and not names:
+        raise UserError(f"{fields.at('bridges')}: is about the devices of a container; drop it")
     for resource in found.get("bridges", {}).get("between", ()):
         known.check_resource(resource, fields.at("bridges").at("between"))
     if "same_cpus_as" in found:

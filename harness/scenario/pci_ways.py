@@ -23,9 +23,7 @@ def is_bridges(value: Any) -> bool:
     )
 
 
-def of_bridges(
-    name: str, wanted: Mapping[str, Any], given: Assignment, places: Mapping[str, Place]
-) -> Iterable[str]:
+def of_bridges(name: str, wanted: Mapping[str, Any], given: Assignment, places: Mapping[str, Place]) -> Iterable[str]:
     """Every pair of devices of the two resources that is farther apart than wanted, or of which one is missing."""
     held = [[device.id for device in given.devices.get(resource, ())] for resource in wanted["between"]]
     for resource, ids in zip(wanted["between"], held, strict=True):
