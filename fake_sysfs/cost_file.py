@@ -66,7 +66,8 @@ def read_costs(document: Document) -> tuple[FileEntry, ...]:
 
 
 def _at(where: Where) -> str:
-    return where.file + (f":{where.line}" if where.line is not None else "")
+    line = where.line
+    return where.file if line is None else f"{where.file}:{line}"
 
 
 def _short(value: object) -> str:
@@ -85,26 +86,26 @@ class _Names:
         self._instances = 0
         self._named = 0
 
-    def source(self, text: str, where: Where) -> tuple[str, tuple[str, ...]]:
+    def source(self, text: str, where: str) -> tuple[str, tuple[str, ...]]:
         resource, ids = self._parsed(text, where)
         self._sources.setdefault(resource, set()).update(ids)
         return resource, ids
 
-    def target(self, text: str, where: Where) -> tuple[str, tuple[str, ...]]:
-        self._targets.setdefault(text, _at(where))
+    def target(self, text: str, where: str) -> tuple[str, tuple[str, ...]]:
+        self._targets.setdefault(text, where)
         return self._parsed(text, where)
 
-    def _parsed(self, text: str, where: Where) -> tuple[str, tuple[str, ...]]:
+    def _parsed(self, text: str, where: str) -> tuple[str, tuple[str, ...]]:
         if text in self._read:
             return self._read[text]
         try:
             resource, ids = parse_names(text)
         except UserError as error:
-            raise CostFileError(f"{_at(where)}: {error}") from None
+            raise CostFileError(f"{where}: {error}") from None
         prefix = _SYSTEM_IDS.get(resource)
         if prefix is not None and not re.fullmatch(rf"{prefix}(0|[1-9][0-9]{{0,8}})", ids[0]):
             raise CostFileError(
-                f"{_at(where)}: {_short(text)} names no instance of {resource}; write {resource}/{prefix}0 or "
+                f"{where}: {_short(text)} names no instance of {resource}; write {resource}/{prefix}0 or "
                 f"{resource}/{prefix}0-3"
             )
         known = self._known.setdefault(resource, set())
@@ -113,21 +114,21 @@ class _Names:
         self._instances += len(known) - before
         self._named += len(ids)
         if self._instances > MOST_INSTANCES:
-            raise CostFileError(f"{_at(where)}: more than {MOST_INSTANCES} instances in one file; give a part of it")
+            raise CostFileError(f"{where}: more than {MOST_INSTANCES} instances in one file; give a part of it")
         if self._named > MOST_NAMED:
             raise CostFileError(
-                f"{_at(where)}: its ranges name more than {MOST_NAMED} instances; use the same ranges again and again"
+                f"{where}: its ranges name more than {MOST_NAMED} instances; use the same ranges again and again"
             )
         self._read[text] = resource, ids
         return resource, ids
 
     def check_targets(self) -> None:
-        """Refuse a target that no key names and that is not called as the keys of its resource are."""
+        """Refuse a target that is not called as the keys of its resource are."""
         shapes = {resource: {_shape(one) for one in ids} for resource, ids in self._sources.items()}
         for text, where in self._targets.items():
             resource, ids = self._read[text]
             for one in ids if resource in self._sources else ():
-                if one not in self._sources[resource] and _shape(one) not in shapes[resource]:
+                if _shape(one) not in shapes[resource]:
                     [near] = difflib.get_close_matches(one, sorted(self._sources[resource]), 1, 0)
                     raise CostFileError(
                         f'{where}: "{resource}/{one}" is unknown: no key names it, nor is it called as those of '
@@ -143,21 +144,20 @@ def _shape(name: str) -> str:
 def _entries(document: Document, names: _Names) -> Iterator[FileEntry]:
     for key, rows in document.value.items():
         where = document.where.at(key)
-        resource, ids = names.source(key, where)
+        resource, ids = names.source(key, _at(where))
         for place, row in _items(rows, where, f"{key} has no list of costs"):
             if not isinstance(row, dict) or len(row) != 1:
                 raise CostFileError(f"{_at(place)}: {_wrong_row(row)}")
             [(text, targets)] = row.items()
             cost = _cost(text, place.at(text))
             for spot, target in _items(targets, place.at(text), f"the cost {text} of {key} has no list of instances"):
+                at = _at(spot)
                 if not isinstance(target, str):
-                    raise CostFileError(
-                        f"{_at(spot)}: {_short(target)} names no instance; write one such as cpu/cpu0-3"
-                    )
-                to_resource, to_ids = names.target(target, spot)
+                    raise CostFileError(f"{at}: {_short(target)} names no instance; write one such as cpu/cpu0-3")
+                to_resource, to_ids = names.target(target, at)
                 if (resource, ids) == (to_resource, to_ids) and len(ids) == 1:
-                    raise CostFileError(f"{_at(spot)}: {key} has a cost to itself; name other instances, or drop it")
-                yield FileEntry(resource, ids, to_resource, to_ids, cost, _at(spot))
+                    raise CostFileError(f"{at}: {key} has a cost to itself; name other instances, or drop it")
+                yield FileEntry(resource, ids, to_resource, to_ids, cost, at)
 
 
 def _items(value: Any, where: Where, otherwise: str) -> Iterator[tuple[Where, Any]]:

@@ -6,7 +6,7 @@ the work goes by groups: 64 virtual functions of a card against 4096 CPUs are as
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -51,6 +51,24 @@ def device_costs(
         *(DeviceCost(a, "pci", b, cost) for a, b, cost in pci_costs(sources, targets, known, distances, counts)),
         *(DeviceCost(a, "pci", b, cost) for a, b, cost in link_costs(counts, sources, targets)),
     )
+
+
+def by_resource(
+    found: Iterable[DeviceCost], owners: Mapping[str, str]
+) -> Iterator[tuple[tuple[str, ...], str, tuple[str, ...], int]]:
+    """(sources, "cpu", "memory" or a resource, targets, cost) where devices are of the resources of their owners.
+
+    Devices that nobody owns are left out.
+    """
+    for one in found:
+        targets: dict[str, list[str]] = defaultdict(list)
+        for target in one.targets:
+            if one.domain != "pci":
+                targets[one.domain].append(target)
+            elif target in owners:
+                targets[owners[target]].append(target)
+        for resource, names in targets.items():
+            yield one.sources, resource, tuple(names), one.cost
 
 
 def _to_nodes(

@@ -1,14 +1,13 @@
 """What a fake plugin says that its devices cost: from a file, or from a look at the PCI tree."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import lcm
 from pathlib import Path
 
 from numaproof.fake_sysfs import read as read_machine
 from numaproof.fake_sysfs.cost_file import read_costs
-from numaproof.fake_sysfs.device_costs import DeviceCost, device_costs
+from numaproof.fake_sysfs.device_costs import by_resource, device_costs
 from numaproof.fake_sysfs.strict_yaml import read
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.api import preferredallocations_draft_pb2 as draft
@@ -95,16 +94,7 @@ def machine_costs(
         if kind is not None:
             owners[device.address] = resources[kind]
     owners |= dict.fromkeys(devices, resource)
-    return tuple(_by_owner(device_costs(machine, devices, owners), owners))
-
-
-def _by_owner(found: Iterable[DeviceCost], owners: Mapping[str, str]) -> Iterator[MockCost]:
-    for one in found:
-        domains: dict[str, list[str]] = defaultdict(list)
-        for target in one.targets:
-            domains[owners[target] if one.domain == "pci" else one.domain].append(target)
-        for domain, targets in domains.items():
-            yield MockCost(one.sources, domain, tuple(targets), one.cost)
+    return tuple(MockCost(*one) for one in by_resource(device_costs(machine, devices, owners), owners))
 
 
 def parse_resources(texts: Iterable[str]) -> Mapping[str, str]:

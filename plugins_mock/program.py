@@ -105,12 +105,12 @@ def _run(args: argparse.Namespace) -> int:
     kind = KINDS[args.kind]
     resource = args.resource or kind.resource
     devices, links = _devices(args)
+    costs = _costs(args, resource, devices)
     if args.dry_run:
         for device in devices:
             print(device.id, *(f"node{node}" for node in device.numa or ()), "" if device.healthy else "unhealthy")
         return 0
     faults = _faults(args.fault)
-    costs = _costs(args, resource, devices)
     if code := _at_start(args, faults):
         return code - 1
     chosen = args.preferred or ("links" if args.kind == "gpu" else "none")

@@ -17,7 +17,7 @@ BEGIN = "<!-- generated from the catalogue by tools/generate_conformance_docs.py
 
 def section(check: Check) -> str:
     """A check as a part of the page."""
-    words = [check.level.value.upper(), f"kubelet {check.since} and later"]
+    words = [check.level.value.upper(), f"kubelet {check.since} and later" if check.since else "no kubelet asks yet"]
     if check.feature:
         words.append(f"if the plugin offers: {check.feature}")
     return (

@@ -1,6 +1,7 @@
 """`numaproof cost`: which instances of the requested resources are nearest to one another, drawn and explained."""
 
 import argparse
+import difflib
 import json
 import os
 import re
@@ -15,7 +16,7 @@ from numaproof.harness.commands.machine import MACHINE
 from numaproof.harness.cost.costfile import costs_of
 from numaproof.harness.cost.costs import UNLISTED, Costs
 from numaproof.harness.cost.machine_costs import machine_costs
-from numaproof.harness.cost.names import layer_order
+from numaproof.harness.cost.names import Instance, layer_order, parse_names
 from numaproof.harness.cost.solve import DEFAULT_SEED
 from numaproof.harness.report.cost_answer import Answer, answer
 from numaproof.harness.report.cost_explain import explain_lines
@@ -45,6 +46,9 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("costs", metavar="COSTS.yaml", nargs="?", type=Path, help="a file of costs between instances")
     parser.add_argument("--machine", metavar="MACHINE", help=f"in the place of the file, the costs of {MACHINE}")
     parser.add_argument("--request", metavar="RESOURCE=COUNT,...", help=f"what is wanted, such as {_EXAMPLE}")
+    parser.add_argument(
+        "--without", metavar="INSTANCE,...", help="do not take these, such as cpu/cpu0-1: they are in use, or reserved"
+    )
     parser.add_argument("--seed", type=int, default=DEFAULT_SEED, metavar="N", help="of the annealing (default: 1)")
     parser.add_argument(
         "--unlisted",
@@ -64,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     request = _request(args.request)
     costs = _costs(args)
     try:
-        found = answer(costs, request, args.seed)
+        found = answer(costs, request, args.seed, _available(costs, args.without))
     except UserError as error:
         raise UserError(f"--request: {error}") from None
     actions[args.action](found, args)
@@ -111,6 +115,27 @@ def _costs(args: argparse.Namespace) -> Costs:
     if args.machine is not None:
         return machine_costs(fake_sysfs.parse_machine(args.machine), args.unlisted)
     return costs_of(strict_yaml.read(args.costs), args.unlisted)
+
+
+def _available(costs: Costs, without: str | None) -> Mapping[str, tuple[str, ...]]:
+    """All instances but some, by `cpu/cpu0-1,example.com/gpu/gpu2`."""
+    taken: set[Instance] = set()
+    for word in without.split(",") if without else ():
+        try:
+            resource, ids = parse_names(word.strip())
+        except UserError as error:
+            raise UserError(f"--without: {error}") from None
+        known = frozenset(costs.instances.get(resource, ()))
+        unknown = next((one for one in ids if one not in known), None)
+        if unknown is not None:
+            names = [f"{name}/{one}" for name, instances in costs.instances.items() for one in instances]
+            [near] = difflib.get_close_matches(f"{resource}/{unknown}", names, 1, 0)
+            raise UserError(f"--without: there is no {resource}/{unknown}; did you mean {near}?")
+        taken.update(Instance(resource, one) for one in ids)
+    return {
+        resource: tuple(one for one in ids if Instance(resource, one) not in taken)
+        for resource, ids in costs.instances.items()
+    }
 
 
 def _request(text: str | None) -> Mapping[str, int]:

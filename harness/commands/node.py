@@ -12,7 +12,7 @@ from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import read
 from numaproof.harness.decision.config import Setting, config_of, settings_in
 from numaproof.harness.node.node import Node
-from numaproof.harness.vocabulary import SEMANTICS
+from numaproof.harness.vocabulary import POLICIES, SEMANTICS
 
 _SIGNALS = {signal.SIGTERM, signal.SIGINT}
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--sysfs-root", type=Path, help="read the machine from DIR/sys instead of /sys", metavar="DIR")
     parser.add_argument("--config", type=Path, help="a KubeletConfiguration file; flags win over it", metavar="FILE")
     flags = parser.add_argument_group("the kubelet's flags")
-    flags.add_argument("--topology-manager-policy", metavar="NAME", help="none, best-effort, restricted, ...")
+    flags.add_argument("--topology-manager-policy", metavar="NAME", help=f"one of {', '.join(POLICIES)}")
     flags.add_argument("--topology-manager-scope", metavar="NAME", help="container or pod")
     flags.add_argument("--topology-manager-policy-options", metavar="K=V,...")
     flags.add_argument("--cpu-manager-policy", metavar="NAME", help="none or static")

@@ -4,12 +4,14 @@ import contextlib
 import itertools
 import threading
 from collections.abc import Callable, Iterator
+from enum import Enum
 
 import grpc
 from google.protobuf.message import Message
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.api import deviceplugin_v1beta1_pb2_grpc as api_grpc
+from numaproof.harness.api import preferredallocations_draft_pb2_grpc as draft_grpc
 from numaproof.harness.conformance.exchange import Called, Ended, Listed, Opened, Recorder
 from numaproof.harness.conformance.happenings import Method, Probe, Session
 
@@ -22,6 +24,14 @@ _OPTIONS = [
 ]
 _HANGING_SECONDS = 2  # for a call that hung once: it is not waited for that long again
 _numbers = itertools.count(1)
+
+
+class Service(Enum):
+    """A service at a plugin's socket."""
+
+    PLUGIN = "v1beta1.DevicePlugin"
+    DRAFT = "numaproof.v1.PreferredAllocations"  # the draft call, in a service that announces it
+    PROPOSAL = "v1beta1.DevicePlugin, with the draft call"
 
 
 @contextlib.contextmanager
@@ -134,6 +144,11 @@ class Connection:
         self.resource = resource
         self._channel = grpc.insecure_channel(f"unix:{socket}", options=_OPTIONS)
         self._stub = api_grpc.DevicePluginStub(self._channel)
+        self._services: dict[Service, object] = {
+            Service.PLUGIN: self._stub,
+            Service.DRAFT: draft_grpc.PreferredAllocationsStub(self._channel),
+            Service.PROPOSAL: draft_grpc.DevicePluginStub(self._channel),
+        }
         self.stream: Stream | None = None
         self._hanging: set[Method] = set()  # calls that were not answered in time
 
@@ -147,9 +162,16 @@ class Connection:
             return f"nobody answered at its socket within {seconds:g} s"
         return ""
 
-    def call(self, name: Method, request: Message, probe: Probe, seconds: float | None = None) -> Message | None:
-        """Make a call of the DevicePlugin service; None when it failed."""
-        method = getattr(self._stub, name)
+    def call(
+        self,
+        name: Method,
+        request: Message,
+        probe: Probe,
+        seconds: float | None = None,
+        service: Service = Service.PLUGIN,
+    ) -> Message | None:
+        """Make a call of one of the plugin's services; None when it failed."""
+        method = getattr(self._services[service], name)
         limit = self._seconds if seconds is None else seconds
         if name in self._hanging:
             limit = min(limit, _HANGING_SECONDS)

@@ -21,6 +21,8 @@ class Method(StrEnum):
     ALLOCATE = "Allocate"
     PREFERRED = "GetPreferredAllocation"
     PRE_START = "PreStartContainer"
+    DRAFT_OPTIONS = "GetPreferredAllocationsOptions"
+    DRAFT = "GetPreferredAllocations"
     GET_INFO = "GetInfo"
     NOTIFY = "NotifyRegistrationStatus"
 
@@ -44,6 +46,7 @@ class Probe(StrEnum):
     EMPTY = "empty"  # no id at all
     VALID = "valid"  # a preference among several that are possible; a good PreStartContainer
     EDGE = "edge"  # a preference where only one answer is possible
+    COSTS = "costs"  # the draft call with a size of 0: no sets, only costs
     FOUND = "found"  # GetInfo within the kubelet's deadline
     PATIENT = "patient"  # GetInfo once more, with more time
     ACCEPT = "accept"  # NotifyRegistrationStatus(true)

@@ -67,6 +67,11 @@ def _reason_to_lack(feature: Feature, exchange: Exchange, conditions: Conditions
         return "" if is_found or exchange.calls(Method.GET_INFO) else "it registers by itself, not by plugins_registry"
     if conditions.features is not None:
         return "" if feature in conditions.features else f"left out by --features ({feature} is not among them)"
+    if feature is Feature.DRAFT:
+        answered = [
+            call for call in exchange.calls(Method.DRAFT_OPTIONS) + exchange.calls(Method.DRAFT) if call.response
+        ]
+        return "" if answered else "it does not serve the draft GetPreferredAllocations"
     flag = _FLAGS[feature]
     answers = [call.response for call in exchange.calls(Method.OPTIONS)]
     if any(getattr(answer, flag, False) for answer in answers):

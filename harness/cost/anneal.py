@@ -23,7 +23,9 @@ def anneal(graph: Graph, start: Sequence[int], chance: Random) -> tuple[int, ...
     layers = [vertices for vertices in layers if len(vertices) > 1]
     if not layers:
         return best
-    temperature = position.weight / max(1, sum(layer.wanted for layer in graph.layers))
+    # Weights are large whole numbers: temperatures are shares of what the start weighs.
+    whole = max(1, position.weight)
+    temperature = 1 / sum(layer.wanted for layer in graph.layers)
     for _ in range(STEPS):
         temperature *= COOLING
         vertices = chance.choice(layers)
@@ -35,7 +37,7 @@ def anneal(graph: Graph, start: Sequence[int], chance: Random) -> tuple[int, ...
             continue
         units = chance.choice((1, most))
         change = position.change(source, target, units)
-        if change <= 0 or (temperature > 0 and chance.random() < math.exp(-min(change / temperature, 700))):
+        if change <= 0 or chance.random() < math.exp(-change / whole / temperature):
             position.move(source, target, units)
             if position.weight < best_weight:
                 best, best_weight = tuple(position.counts), position.weight

@@ -41,7 +41,7 @@ class Costs:
     """The costs between the instances of all resources."""
 
     instances: Mapping[str, tuple[str, ...]]  # the ids of every resource
-    reports: tuple[Report, ...]  # no pair stands twice in one direction
+    reports: tuple[Report, ...]  # where a pair stands twice in one direction, the last cost counts
     system: System | None = None  # None: CPUs and memory have only the costs that the reports give them
     unlisted: Unlisted = "nothing"
     # Of every reporter: what its costs are multiplied with, so that the largest becomes 100.

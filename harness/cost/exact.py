@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from numaproof.harness.cost.descent import Position
 from numaproof.harness.cost.graph import Graph
 
-_EVERY_NUMBER = 64  # up to so many instances of a vertex each number of them is looked at by itself
-
 
 @dataclass(frozen=True, slots=True)
 class _Region:
@@ -35,7 +33,8 @@ class Search:
         self._graph = graph
         self.best = tuple(start)
         self.best_weight = graph.weight(start)
-        self.searched = 0
+        self.searched = 0  # regions
+        self._work = 0  # prices that were looked at, or nearly so
         size = len(graph.vertices)
         self._layer_of = [0] * size
         for number, layer in enumerate(graph.layers):
@@ -64,11 +63,14 @@ class Search:
         if position.weight < self.best_weight:
             self.best, self.best_weight = tuple(position.counts), position.weight
 
-    def run(self, regions: int) -> bool:
-        """Look into up to so many more regions; whether the best solution is proven to be the best there is."""
-        last = self.searched + regions
+    def run(self, work: int) -> bool:
+        """Search on for so much work; whether the best solution is proven to be the best there is.
+
+        Work is counted, not timed, so that the same question has the same answer on any machine.
+        """
+        last = self._work + work
         while self._open and self._open[0][0] < self.best_weight:
-            if self.searched >= last:
+            if self._work >= last:
                 return False
             _, _, region, relaxed = heapq.heappop(self._open)
             branch, number = relaxed.branch, relaxed.counts[relaxed.branch]
@@ -127,6 +129,7 @@ class Search:
                     price = self._others(one, number, missing, room)
                     row = graph.weights[one]
                     price += sum(row[other] * count for other, count in taken)
+                    self._work += len(missing) + min(room[one], wanted)
                     prices.append((self._price(one, number, wanted, least, room, price), one))
             prices.sort()
             for price, one in prices:
@@ -179,11 +182,7 @@ class Search:
         begun = table[low]
         # With too few mates the number is not possible at all.
         fewest = max(1, wanted - len(mates) + 1)
-        if most <= _EVERY_NUMBER:
-            each = min((table[low + k] - begun) // k + mates[wanted - k] for k in range(fewest, most + 1))
-        else:
-            each = min((table[low + k] - begun) // k for k in range(fewest, most + 1)) + mates[wanted - most]
-        return price + each
+        return price + min((table[low + k] - begun) // k + mates[wanted - k] for k in range(fewest, most + 1))
 
     def _judged(
         self,

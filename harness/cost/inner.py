@@ -137,7 +137,8 @@ def _merged(one: list[int], other: list[int], length: int) -> tuple[list[int], t
     costs, shares = [], []
     for total in range(length + 1):
         low, high = max(0, total - len(one) + 1), min(total, len(other) - 1)
-        best = min((one[total - share] + other[share], -share) for share in range(low, high + 1))
-        costs.append(best[0])
-        shares.append(-best[1])
+        # What comes first in the order of names is used up first.
+        cost, fewest = min((one[total - share] + other[share], share) for share in range(low, high + 1))
+        costs.append(cost)
+        shares.append(fewest)
     return costs, tuple(shares)

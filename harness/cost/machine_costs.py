@@ -1,11 +1,10 @@
 """The costs between all that a machine has: what the kernel tells, and what plugins would report if they all did."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
 from numaproof.fake_sysfs import Machine
-from numaproof.fake_sysfs.device_costs import DeviceCost, device_costs
+from numaproof.fake_sysfs.device_costs import by_resource, device_costs
 from numaproof.harness.cost.costs import Costs, Entry, Report, Unlisted
 from numaproof.harness.cost.machine_system import system_of
 from numaproof.harness.cost.names import CPU, MEMORY, cpu_id, node_id
@@ -21,7 +20,11 @@ def machine_costs(machine: Machine, unlisted: Unlisted = "nothing") -> Costs:
     reports = []
     for resource, addresses in resources.items():
         found = device_costs(machine, addresses, everything)
-        reports.append(Report(resource, tuple(entries_of(resource, found, resource_of))))
+        entries = tuple(
+            Entry(resource, ids, to_resource, to_ids, Fraction(cost))
+            for ids, to_resource, to_ids, cost in by_resource(found, resource_of)
+        )
+        reports.append(Report(resource, entries))
     instances = {
         CPU: tuple(map(cpu_id, machine.cpu_ids)),
         MEMORY: tuple(map(node_id, system.memory)),
@@ -39,17 +42,3 @@ def resources_of(machine: Machine) -> dict[str, tuple[str, ...]]:
         if kind is not None and not device.is_bridge:
             found[USUAL_RESOURCES[kind]].append(device.address)
     return {resource: tuple(addresses) for resource, addresses in sorted(found.items())}
-
-
-def entries_of(resource: str, found: Iterable[DeviceCost], resource_of: Mapping[str, str]) -> Iterator[Entry]:
-    """The costs of a resource's devices as entries; what is nobody's resource is left out."""
-    for cost in found:
-        if cost.domain != "pci":
-            yield Entry(resource, cost.sources, cost.domain, cost.targets, Fraction(cost.cost))
-            continue
-        targets: dict[str, list[str]] = defaultdict(list)
-        for address in cost.targets:
-            if address in resource_of:
-                targets[resource_of[address]].append(address)
-        for to_resource, addresses in targets.items():
-            yield Entry(resource, cost.sources, to_resource, tuple(addresses), Fraction(cost.cost))

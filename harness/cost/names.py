@@ -23,7 +23,7 @@ CPU = "cpu"
 MEMORY = "memory"
 
 _DIGITS = re.compile(r"(\d+)")
-_PCI_ADDRESS = re.compile(r"([0-9a-f]{4,8}):([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])")
+_PCI_ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
 class Instance(NamedTuple):
@@ -52,10 +52,9 @@ def number_of(instance_id: str) -> int:
 
 
 def natural(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Key that sorts `card2` before `card10`; numbers in PCI addresses are hexadecimal: `06:00.0` before `0a:00.0`."""
-    address = _PCI_ADDRESS.fullmatch(text)
-    if address is not None:
-        return (0, int(address[1], 16), ""), (1, 0, address[2])
+    """Key that sorts `card2` before `card10`, and PCI addresses, whose numbers are hexadecimal, as they are."""
+    if _PCI_ADDRESS.fullmatch(text):
+        return ((1, 0, text),)
     parts = _DIGITS.split(text)
     return tuple((0, int(part), part) if part.isdigit() else (1, 0, part) for part in parts if part)
 

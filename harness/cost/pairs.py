@@ -33,7 +33,10 @@ def pairs(costs: Costs, chosen: Chosen) -> Iterator[Pair]:
     raw: dict[_Directed, Fraction] = defaultdict(Fraction)
     remapped: dict[_Directed, Fraction] = defaultdict(Fraction)
     sets = {resource: frozenset(_parts(resource, ids)) for resource, ids in chosen.items()}
-    for reporter, one, other, cost in (*_listed(costs, sets), *_of_system(costs.system, sets)):
+    # A reporter that lists a pair twice means what it says last.
+    listed = {(reporter, one, other): cost for reporter, one, other, cost in _listed(costs, sets)}
+    of_system = _of_system(costs.system, sets)
+    for reporter, one, other, cost in (*((*key, cost) for key, cost in listed.items()), *of_system):
         raw[one, other] += cost
         remapped[one, other] += cost * costs.factors[reporter]
     if costs.unlisted == "farthest":

@@ -9,13 +9,14 @@ from numaproof.harness.cost.costs import Costs
 from numaproof.harness.cost.exact import Search
 from numaproof.harness.cost.graph import build
 from numaproof.harness.cost.greedy import walk
+from numaproof.harness.cost.reduce import reduced
 from numaproof.harness.cost.solution import Solution
 
 DEFAULT_SEED = 1
 
-# Regions that the exact solver looks into before the annealing, and after it: some seconds at the very most.
-_AT_FIRST = 100
-_AT_MOST = 20_000
+# How much the exact solver works before the annealing, and after it: two seconds or so, where it is hard.
+_AT_FIRST = 20_000
+_AT_MOST = 1_500_000
 _ROUNDS = 20  # of sharpening its bound in between
 _ANNEALINGS = 8
 
@@ -35,19 +36,21 @@ def solve(
     """
     graph = build(costs, request, available=available, required=required, compound=compound)
     first = walk(graph)
-    search = Search(graph, first.counts)
-    search.improve(first.counts)
+    smaller = reduced(graph)
+    start = smaller.counts(first.counts)
+    search = Search(smaller.graph, start)
+    search.improve(start)
     annealed: Fraction | None = None
     if not search.run(_AT_FIRST):
         chance = Random(seed)
-        found = min((anneal(graph, first.counts, chance) for _ in range(_ANNEALINGS)), key=graph.weight)
-        annealed = graph.cost_of(graph.weight(found))
+        found = min((anneal(smaller.graph, start, chance) for _ in range(_ANNEALINGS)), key=smaller.graph.weight)
+        annealed = graph.cost_of(smaller.graph.weight(found))
         search.improve(found)
         search.sharpen(_ROUNDS)
         search.run(_AT_MOST)
     return Solution(
         costs,
-        graph.chosen(search.best),
+        smaller.graph.chosen(search.best),
         graph.cost_of(search.best_weight),
         graph.cost_of(search.bound),
         graph.cost_of(graph.weight(first.counts)),

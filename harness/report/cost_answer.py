@@ -1,6 +1,6 @@
 """A request answered by costs: what the texts, the JSON and the drawing of it are made from."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -28,16 +28,23 @@ class Answer:
 
     costs: Costs
     request: Mapping[str, int]
+    available: Mapping[str, Collection[str]]
     graph: Graph
     solution: Solution
     units: Mapping[int, tuple[str, ...]]  # the chosen ids of every vertex that has any
     edges: tuple[Edge, ...]  # in the order of the layers
 
 
-def answer(costs: Costs, request: Mapping[str, int], seed: int) -> Answer:
+def answer(
+    costs: Costs,
+    request: Mapping[str, int],
+    seed: int,
+    available: Mapping[str, Collection[str]] | None = None,  # None: all instances
+) -> Answer:
     """Solve a request; a UserError where it cannot be satisfied."""
-    solution = solve(costs, request, seed=seed)
-    graph = build(costs, request)
+    offered = costs.instances if available is None else available
+    solution = solve(costs, request, seed=seed, available=offered)
+    graph = build(costs, request, available=offered)
     units: dict[int, tuple[str, ...]] = {}
     vertex_of: dict[Instance, int] = {}
     for number, vertex in enumerate(graph.vertices):
@@ -53,7 +60,7 @@ def answer(costs: Costs, request: Mapping[str, int], seed: int) -> Answer:
         Edge(first, second, tuple(members), sum((pair.cost for pair in members), Fraction(0)))
         for (first, second), members in sorted(found.items())
     )
-    return Answer(costs, request, graph, solution, units, edges)
+    return Answer(costs, request, offered, graph, solution, units, edges)
 
 
 def cost_of(costs: Costs, chosen: Chosen) -> Fraction:

@@ -46,7 +46,7 @@ def _walk(found: Answer) -> Iterator[str]:
         units = f" x {step.units}" if vertex.size > 1 else ""
         yield f"  {plain(vertex.resource)}: {ids_text(vertex.ids)}{units}, for {number(step.increment)}"
         if not step.alternatives:
-            yield "    no other has as many"
+            yield "    no other is left with as many"
         elif step.alternatives[0][1] < step.increment:
             yield "    its first is the cheapest, and a vertex is used as often as it can be"
         for words, matches in _COMPARED:
@@ -113,7 +113,7 @@ def _rule(found: Answer) -> Iterator[str]:
     """Whether the rule for pairs that nobody lists decided: whether by the other one this set is beaten."""
     rule = found.costs.unlisted
     other = next(one for one in UNLISTED if one != rule)
-    twin = answer(replace(found.costs, unlisted=other), found.request, found.solution.seed)
+    twin = answer(replace(found.costs, unlisted=other), found.request, found.solution.seed, found.available)
     here, there = found.solution, twin.solution
     here_there, there_here = cost_of(twin.costs, here.chosen), cost_of(found.costs, there.chosen)
     if here_there <= there.cost:
@@ -123,4 +123,4 @@ def _rule(found: Answer) -> Iterator[str]:
     yield "The rule for unlisted pairs decided: by the other one another set comes out."
     yield f"  --unlisted {rule}: {chosen_text(here.chosen)}: {number(here.cost)} (by {other}: {number(here_there)})"
     yield f"  --unlisted {other}: {chosen_text(there.chosen)}: {number(there.cost)} (by {rule}: {number(there_here)})"
-    yield "  By --unlisted nothing, a pair that nobody lists is cheaper than any that is listed as near."
+    yield "  By --unlisted nothing, a pair that nobody lists beats every pair that is listed, however near."

@@ -138,7 +138,8 @@ class Manager(Store):
         whole = self._selector.select(pod, None, None)
         decision = decide("", whole)
         for container in pod.all_containers():
-            yield container, decision, self._selector.select(pod, container, whole.choice).choice
+            part = self._selector.select(pod, container, whole.choice) if whole.admit else whole
+            yield container, decision, part.choice
 
     def _merged(self, pod: Pod, steps: list[Step]) -> Iterator[tuple[Container, Decision]]:
         # Under `none` nobody is asked for hints, whatever the scope.

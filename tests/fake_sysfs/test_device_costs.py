@@ -60,8 +60,8 @@ def from_files(root: Path) -> Pairs:
                 told[a, b] = 2 * len(set(way[a]) ^ set(way[b])) or 1
             else:
                 known = home[a] in slit and home[b] in slit
-                distance = int(slit[home[a]][order.index(home[b])]) if known else 10
-                told[a, b] = distance + 2 * (len(way[a]) + len(way[b]) - 2)
+                between = int(slit[home[a]][order.index(home[b])]) if known else 10
+                told[a, b] = between + 2 * (len(way[a]) + len(way[b]) - 2)
     return told
 
 

@@ -77,6 +77,19 @@ def test_only_what_is_available_is_told() -> None:
         assert entries(ask(channel, ["a", "b", "c"], 0)) == as_told(COSTS)
 
 
+def test_who_asks_for_costs_alone_gets_no_sets_from_anybody() -> None:
+    def always_all(available: Sequence[str], _must: Sequence[str], _size: int) -> list[list[str]]:
+        return [list(available)]
+
+    with (
+        short_directory() as directory,
+        MockPlugin(RESOURCE, [MockDevice("a")], directory, preferred=always_all, plural=True) as plugin,
+        dial(plugin.socket) as channel,
+    ):
+        assert not ask(channel, ["a"], 0).preferred_allocations
+        assert ask(channel, ["a"], 1).preferred_allocations
+
+
 def test_without_costs_none_are_offered() -> None:
     with served(plural=True) as (plugin, _), dial(plugin.socket) as channel:
         assert options(channel) == (True, False)

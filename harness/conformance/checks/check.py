@@ -26,6 +26,7 @@ class Feature(StrEnum):
     PRESTART = "prestart"  # PreStartContainer
     WATCHER = "watcher"  # registration by plugins_registry
     HEALTH = "health"  # the user gave a way to change a device's health
+    DRAFT = "draft"  # the draft GetPreferredAllocations
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Check:
     sessions: tuple[Session, ...]  # where it is observed
     about: tuple[Method | Topic, ...]  # the calls and happenings that it is judged by
     feature: Feature | None  # None: every plugin is judged
-    since: str  # the kubelet from which on it holds
+    since: str | None  # the kubelet from which on it holds; None: no kubelet asks for it yet
     judge: Judge
 
     @property
@@ -61,7 +62,7 @@ def check(
     sessions: tuple[Session, ...],
     about: tuple[Method | Topic, ...],
     feature: Feature | None = None,
-    since: str = "v1.10",
+    since: str | None = "v1.10",
 ) -> Callable[[Judge], Check]:
     """Make a function that judges an exchange a check; it belongs to the catalogue by standing in an area's file."""
 

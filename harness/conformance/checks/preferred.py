@@ -1,6 +1,6 @@
 """Checks of GetPreferredAllocation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.conformance.checks.check import Feature, RequirementLevel, check
@@ -44,19 +44,27 @@ def valid_preferences(exchange: Exchange, _facts: Facts) -> Finding:
         if answer is None:
             wrong.append(f"{wish}: {call.code}: {call.details}")
         elif answer:
-            wrong += [f"{wish}: {problem}" for problem in _answer_problems(asked, answer)]
+            wrong += [
+                f"{wish}: {problem}"
+                for problem in set_problems(
+                    answer, asked.available_deviceIDs, asked.must_include_deviceIDs, asked.allocation_size
+                )
+            ]
     return finding_of(wrong, f"{judged} requests were answered") if judged else skipped(NO_DEVICE)
 
 
-def _answer_problems(asked: api.ContainerPreferredAllocationRequest, answer: list[str]) -> Iterator[str]:
-    if outside := set(answer) - set(asked.available_deviceIDs):
+def set_problems(
+    chosen: Sequence[str], available: Iterable[str], must_include: Iterable[str], size: int
+) -> Iterator[str]:
+    """What is wrong with a set of devices that a plugin prefers."""
+    if outside := set(chosen).difference(available):
         yield f"{sorted(outside)[0]!r} is not available"
-    if missing := set(asked.must_include_deviceIDs) - set(answer):
+    if missing := set(must_include).difference(chosen):
         yield f"{sorted(missing)[0]!r} must be included, and is not"
-    if len(set(answer)) < len(answer):
+    if len(set(chosen)) < len(chosen):
         yield "an id is repeated"
-    if len(answer) != asked.allocation_size:
-        yield f"{len(answer)} ids are answered"
+    if len(chosen) != size:
+        yield f"{len(chosen)} ids are answered"
 
 
 @check(

@@ -7,6 +7,7 @@ from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.conformance.checks.check import Feature
 from numaproof.harness.conformance.connection import Connection
 from numaproof.harness.conformance.happenings import Happening, Method, Probe
+from numaproof.harness.conformance.sessions.draft import ask_draft
 from numaproof.harness.conformance.stage import Stage
 
 UNKNOWN_ID = "numaproof-no-such-device"
@@ -27,7 +28,7 @@ def run_calls(stage: Stage) -> None:
         return
     started = time.monotonic()
     for resource in list(stage.kubelet.connections()):
-        for part in (_ask, _prefer, _pre_start, _ask_wrongly):
+        for part in (_ask, _prefer, _ask_draft, _pre_start, _ask_wrongly):
             # A subject that a call has killed is started again: the connection is then another one.
             connection = stage.kubelet.connections().get(resource) if stage.revive() else None
             if connection is None:
@@ -127,6 +128,14 @@ def _wishes(stage: Stage, ids: list[str]) -> Iterator[tuple[list[str], list[str]
         available = stage.chance.sample(ids, stage.chance.randint(1, len(ids)))
         size = stage.chance.randint(1, len(available))
         yield available, stage.chance.sample(available, stage.chance.randint(0, size)), size
+
+
+def _ask_draft(stage: Stage, connection: Connection) -> None:
+    lists = stage.wait_for_lists(connection)
+    ids = list(dict.fromkeys(device.ID for device in lists[-1].devices)) if lists else []
+    healthy = _healthy(stage, connection)[:_MOST_IDS]
+    if healthy and (stage.features is None or Feature.DRAFT in stage.features):
+        ask_draft(connection, ids, _wishes(stage, healthy), _BUDGET_SECONDS)
 
 
 def _pre_start(stage: Stage, connection: Connection) -> None:

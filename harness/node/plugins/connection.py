@@ -169,7 +169,10 @@ class PluginConnection:
         except AllocationError as error:
             self._log(f"{self.resource}: its costs are not known: {error}")
             return ()
-        return entries_from(self.resource, ids, response.preferred_allocations_for_domain, self._log)
+        entries, problems = entries_from(self.resource, ids, response.preferred_allocations_for_domain)
+        for problem in problems:
+            self._log(f"{self.resource}: some of its costs do not count: {problem}")
+        return entries
 
     def _ask(
         self, found: Draft, available: Sequence[str], must_include: Sequence[str], size: int

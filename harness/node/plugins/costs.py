@@ -1,7 +1,7 @@
 """The costs that a plugin tells, made entries of; what is wrong with them is dropped, and said."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 
 from numaproof.fake_sysfs.overlaps import repeated_pair
@@ -17,20 +17,22 @@ def entries_from(
     resource: str,
     ids: Collection[str],  # of the plugin's devices
     told: Iterable[draft.PreferredAllocationsForDomain],
-    log: Callable[[str], None],
-) -> tuple[Entry, ...]:
-    """The entries of an answer that can be used. None, where a pair is told twice: nobody knows which cost counts."""
+) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
+    """The entries of an answer that can be used, and what is wrong with the others.
+
+    There are none where a pair is told twice: nobody knows which cost counts.
+    """
     entries: list[Entry] = []
+    problems = []
     for number, message in enumerate(told):
         try:
             entries.append(_entry(resource, ids, message))
         except ValueError as error:
-            log(f"{resource}: GetPreferredAllocations: costs, entry {number}: {error}; it does not count")
-    problem = _repetition(entries)
-    if problem:
-        log(f"{resource}: GetPreferredAllocations: costs: {problem}; none of them count")
-        return ()
-    return tuple(entries)
+            problems.append(f"entry {number}: {error}")
+    repetition = _repetition(entries)
+    if repetition:
+        return (), (*problems, repetition)
+    return tuple(entries), tuple(problems)
 
 
 def _repetition(entries: Sequence[Entry]) -> str:

@@ -152,14 +152,10 @@ class DeviceManager:
         for resource in sorted({name for one in asking for name in self._requests(one)}):
             wanted = _limit(resource, container) if container else pod_total(pod, partial(_limit, resource), 0)
             healthy = self._inventory(resource).healthy or frozenset()
-            held = {one.name: ids for one in asking if (ids := self._held(pod.uid, one.name, resource)) is not None}
-            changed = any(len(held[one.name]) != _limit(resource, one) for one in asking if one.name in held)
-            kept: frozenset[str] = frozenset().union(*held.values())
-            if not wanted or changed or not kept <= healthy:
-                continue
-            first = kept if container and held else kept | self._reusable_of(pod.uid, resource)
+            held: frozenset[str] = frozenset().union(*(self._held(pod.uid, one.name, resource) or () for one in asking))
+            first = held if container and held else held | self._reusable_of(pod.uid, resource)
             available = healthy - self._in_use(resource) | first
-            if len(available) >= wanted:
+            if 0 < wanted <= len(available):
                 offers[resource] = Offer(wanted, available, first)
         return offers
 

@@ -169,7 +169,7 @@ def test_the_proposals_example_is_explained(capsys: pytest.CaptureFixture[str]) 
     lines = [line.strip() for line in output(capsys, "explain", FPGA_QAT, *ONE_OF_EACH)]
     walk = lines.index("The greedy walk, layer by layer, comes to 281.43:")
     assert lines[walk + 1 : walk + 7] == [
-        *("cpu: cpu1-2 x 1, for 0", "no other has as many"),
+        *("cpu: cpu1-2 x 1, for 0", "no other is left with as many"),
         *("intel.com/fpga: fpga1, for 121.43", "dearer: fpga2 for 171.43"),
         *("intel.com/qat: qat0, for 160", "dearer: qat1-3 for 210"),
     ]
@@ -318,3 +318,28 @@ print(main(["cost", "graph", {FPGA_QAT!r}, *{ONE_OF_EACH!r}, "--svg", picture]),
 
 def test_a_full_disk_is_left_as_it_was(place: Path) -> None:
     assert on_a_small_disk(ON_A_FULL_DISK, place, "size=4k") == "2 []\n"
+
+
+def test_what_is_in_use_is_not_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    # Without fpga1 and qat0: fpga2 with a qat1-3, 171.43 + 150 + 180, see above.
+    found = solved(capsys, FPGA_QAT, *ONE_OF_EACH, "--without", "intel.com/fpga/fpga1,intel.com/qat/qat0,cpu/cpu1")
+    assert found["chosen"] == {"cpu": ["cpu2"], "intel.com/fpga": ["fpga2"], "intel.com/qat": ["qat1"]}
+    assert math.isclose(found["cost"], 1200 / 7 + 150 + 180)
+
+
+@pytest.mark.parametrize(
+    ("without", "text"),
+    [
+        ("cpu/cpu3", "--without: there is no cpu/cpu3; did you mean cpu/cpu"),
+        ("intel.com/fpag/fpga1", "--without: there is no intel.com/fpag/fpga1; did you mean intel.com/fpga/fpga1?"),
+        ("cpu", '--without: "cpu" names no instance; write RESOURCE/ID'),
+        ("cpu/cpu2-1", "runs backwards"),
+        ("cpu/cpu1-2", "--request: cpu: 1 of it are asked for, and there are 0"),
+    ],
+)
+def test_what_cannot_be_in_use(capsys: pytest.CaptureFixture[str], without: str, text: str) -> None:
+    assert main(["cost", "solve", FPGA_QAT, *ONE_OF_EACH, "--without", without]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert text in captured.err
+    assert captured.err.count("\n") == 1

@@ -8,7 +8,7 @@ from numaproof.harness.conformance import checks
 from numaproof.harness.conformance.catalogue import BY_ID, CATALOGUE
 
 FILES = sorted(Path(checks.__file__).parent.glob("*.py"))
-AREAS = ["register", "options", "list", "allocate", "preferred", "prestart", "watcher"]  # as reports have them
+AREAS = ["register", "options", "list", "allocate", "preferred", "prestart", "watcher", "draft"]  # as reports have them
 # What a check's file may not import: it judges a record, and touches nothing.
 IMPURE = {"grpc", "threading", "subprocess", "os", "pathlib", "socket", "time", "tempfile"}
 

@@ -91,7 +91,31 @@ DEFECTS: dict[str, list[tuple[list[str], set[str]]]] = {
         (["Register=dot"], set()),
     ],
     "dp/watcher/2": [(["NotifyRegistrationStatus=give-up"], set())],
+    # Sets and costs are asked for by one call: who fails it fails both.
+    "dp/draft/1": [
+        (["GetPreferredAllocations=wrong-size"], set()),
+        (["GetPreferredAllocations=outside"], set()),
+        (["GetPreferredAllocations=ignore-must"], set()),
+        (["GetPreferredAllocations=error:INTERNAL"], {"dp/draft/2"}),
+    ],
+    "dp/draft/2": [(["GetPreferredAllocations=sized"], set())],
+    "dp/draft/3": [
+        (["GetPreferredAllocations=negative-cost"], set()),
+        (["GetPreferredAllocations=unknown-id"], set()),
+        (["GetPreferredAllocations=bad-domain"], set()),
+        (["GetPreferredAllocations=bad-instance"], set()),
+        (["GetPreferredAllocations=twice"], set()),
+    ],
+    "dp/draft/4": [(["GetPreferredAllocations=unsteady"], set())],
 }
+# The devices' costs: to system devices, to another plugin's, to one another.
+COSTS = """
+example.com/device/a:
+  - 1: [cpu/cpu0-3, memory/node0, example.com/nic/n0]
+  - 5: [example.com/device/b]
+example.com/device/b:
+  - 2.5: [cpu/cpu0-3]
+"""
 # Defects that show after a time in which nothing happens: these runs take place side by side.
 WAITED_FOR = {
     "GetDevicePluginOptions=hang", "Register=early", "Register=once", "Register=give-up", "Stop=ignore",
@@ -109,8 +133,19 @@ def run(check: str, defect: list[str], *, supervise: bool = False) -> Report:
     way = ["--registry", "{registry}"] if check.startswith("dp/watcher") else []
     with short_directory() as directory:
         sick = directory / "sick"
+        costs = directory / "costs.yaml"
+        costs.write_text(COSTS)
         arguments = ["generic", "--dir", "{dir}", *devices, *way]
-        arguments += ["--preferred", "lowest", "--pre-start", "--health-file", str(sick)]
+        arguments += [
+            "--preferred",
+            "lowest",
+            "--plural",
+            "--costs",
+            str(costs),
+            "--pre-start",
+            "--health-file",
+            str(sick),
+        ]
         arguments += defect if "--device" in defect else [word for fault in defect for word in ("--fault", fault)]
         flips = Flips(f"echo b > {sick}", f"rm {sick}")
         # Who gives up without a kubelet must have come so far, however slowly: its end is awaited.

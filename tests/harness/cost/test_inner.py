@@ -64,3 +64,9 @@ def test_a_table_does_not_depend_on_what_was_asked_before(tree: Inner, first: in
 def test_threads_of_one_core_come_before_other_cores(count: int, taken: set[str]) -> None:
     cores = [Alike(("t0", "t1"), 1, 0), Alike(("t2", "t3"), 1, 0), Alike(("t4", "t5"), 1, 0)]
     assert set(Nested(cores, 4).take(count)) == taken
+
+
+def test_of_equal_parts_the_first_is_used() -> None:
+    # Two cores of one cache cost 1 + 1 + 4 x 4 = 18, of two caches 1 + 1 + 4 x 5 = 22; any of the caches would do.
+    caches = [Nested([Alike((f"c{n}t0", f"c{n}t1"), 1, 0), Alike((f"c{n}t2", f"c{n}t3"), 1, 0)], 4) for n in range(3)]
+    assert Nested(caches, 5).take(4) == ("c0t0", "c0t1", "c0t2", "c0t3")

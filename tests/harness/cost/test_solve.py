@@ -1,6 +1,7 @@
 """The solver against a look at every set, and against itself."""
 
 from fractions import Fraction
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -51,6 +52,14 @@ def test_compound_vertices_change_no_cost(problem: Problem) -> None:
 def test_the_same_seed_gives_the_same_answer(problem: Problem, seed: int) -> None:
     costs, request = problem
     assert solve(costs, request, seed=seed) == solve(costs, request, seed=seed)
+
+
+@UNHURRIED
+@given(problems(most=7), st.randoms(use_true_random=False))
+def test_the_order_in_which_instances_are_offered_does_not_matter(problem: Problem, chance: Random) -> None:
+    costs, request = problem
+    shuffled = {resource: chance.sample(ids, len(ids)) for resource, ids in costs.instances.items()}
+    assert solve(costs, request, available=shuffled) == solve(costs, request)
 
 
 @UNHURRIED

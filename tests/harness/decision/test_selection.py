@@ -1,95 +1,33 @@
-"""The policy cost with real managers: exactly what the solver chooses is allocated, and nothing else."""
+"""What the policy cost chooses, with real managers: from what, by which costs, and when it refuses."""
 
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from numaproof.errors import UserError
 from numaproof.harness.cost.costs import UNLISTED, Entry
 from numaproof.harness.cost.system import CpuGroup, System
 from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDescription
-from numaproof.harness.decision.selection import Account
-from numaproof.harness.decision.trace import Trace
-from numaproof.harness.pods.manifest import pod_from
-from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.providers.memory import Block, MemoryNode
 from numaproof.harness.topology.bitmask import mask_of
-from numaproof.harness.topology.hints import Hints, TopologyHint
+from numaproof.harness.topology.hints import TopologyHint
 from numaproof.harness.topology.verdict import NO_COMMON_AFFINITY
 from numaproof.harness.vocabulary import SEMANTICS, Semantics
-
-GIB = 1 << 30
-GPU, NIC = "x.io/gpu", "x.io/nic"
-NODES = (0, 1)
-
-
-def description() -> NodeDescription:
-    """Two nodes of two cores of two threads: CPUs 0 and 1 are a core, 2 and 3, and on node 1 so on."""
-    rows = [(cpu, cpu // 2, cpu // 4, cpu // 4, cpu // 4) for cpu in range(8)]
-    groups = {
-        node: CpuGroup(10, tuple(CpuGroup(1, cpus=(first, first + 1)) for first in (4 * node, 4 * node + 2)))
-        for node in NODES
-    }
-    distances = {node: {other: 10 if node == other else 20 for other in NODES} for node in NODES}
-    memory = tuple(MemoryNode(node, 8 * GIB) for node in NODES)
-    return NodeDescription(rows, memory, NODES, distances, System(groups, NODES, distances))
-
-
-def managers_of(**changes: Any) -> Managers:
-    """With two old GPUs on each node: g0 and g1 on node 0, g2 and g3 on node 1."""
-    config: dict[str, Any] = {
-        "topology_policy": "cost",
-        "cpu_policy": "static",
-        "reserved_cpus": frozenset({0}),
-        "memory_policy": "Static",
-        "reserved_memory": {0: {"memory": GIB}},
-    }
-    managers = Managers(description(), ManagerConfig(**{**config, **changes}))
-    managers.devices.update(GPU, [Device(f"g{number}", (number // 2,)) for number in range(4)])
-    return managers
-
-
-def container(name: str, **more: Any) -> dict[str, Any]:
-    limits = {"gpu": GPU, "nic": NIC}
-    asked = {limits.get(key, key): str(amount) for key, amount in more.items() if key != "restartPolicy"}
-    policy = {"restartPolicy": more["restartPolicy"]} if "restartPolicy" in more else {}
-    return {"name": name, "resources": {"limits": asked}, **policy}
-
-
-def pod_of(name: str, *containers: dict[str, Any], first: Iterable[dict[str, Any]] = ()) -> Pod:
-    spec = {"initContainers": list(first), "containers": list(containers)}
-    return pod_from({"metadata": {"name": name, "uid": name}, "spec": spec})
-
-
-def pod(name: str, **asked: Any) -> Pod:
-    return pod_of(name, container("c", **{"cpu": 1, "memory": "1Gi", **asked}))
-
-
-def linked(pairs: Iterable[tuple[str, str]], ids: Iterable[str], far: int = 10) -> tuple[Entry, ...]:
-    """What a plugin reports of devices in linked pairs: 1 within a pair, `far` to all others."""
-    partner = dict(pairs) | {other: one for one, other in pairs}
-    everybody = tuple(ids)
-    found = [Entry(GPU, (one,), GPU, (partner[one],), Fraction(1)) for one in everybody if one in partner]
-    for one in everybody:
-        others = tuple(other for other in everybody if other not in (one, partner.get(one)))
-        found.append(Entry(GPU, (one,), GPU, others, Fraction(far)))
-    return tuple(found)
-
-
-def ids(trace: Trace, name: str = "c", resource: str = GPU) -> set[str]:
-    return {one.id for one in trace.given[name].devices.get(resource, ())}
-
-
-def account(trace: Trace, step: int = 0) -> Account:
-    selection = trace.steps[step].selection
-    assert selection is not None
-    assert isinstance(selection.account, Account)
-    return selection.account
+from tests.harness.decision.choosing import (
+    GIB,
+    GPU,
+    NIC,
+    NODES,
+    account,
+    container,
+    ids,
+    linked,
+    managers_of,
+    pod,
+    pod_of,
+)
 
 
 def test_cpus_memory_and_devices_come_from_one_node() -> None:
@@ -183,10 +121,12 @@ def test_costs_that_a_plugin_reports_count_instead_of_its_numa_nodes() -> None:
     """g0 and g3 are linked, although they are on different nodes."""
     managers = managers_of()
     managers.update_costs(GPU, linked([("g0", "g3")], ["g0", "g1", "g2", "g3"]))
-    assert ids(managers.admit(pod_of("p", container("c", gpu=2)))) == {"g0", "g3"}
+    trace = managers.admit(pod("p", cpu=4, gpu=2))
+    assert ids(trace) == {"g0", "g3"}
+    assert [report.reporter for report in account(trace).costs.reports if report.entries] == [GPU]
     managers.remove("p")
     managers.update_costs(GPU, ())
-    assert ids(managers.admit(pod("q", gpu=2))) in ({"g0", "g1"}, {"g2", "g3"})
+    assert ids(managers.admit(pod("q", cpu=4, gpu=2))) == {"g2", "g3"}  # where four CPUs are free
 
 
 def test_an_old_and_a_new_plugin_in_one_pod() -> None:
@@ -238,6 +178,16 @@ def test_four_single_gpus_break_two_of_four_linked_pairs() -> None:
     for number in range(4):
         taken |= ids(managers.admit(pod_of(f"p{number}", container("c", gpu=1))))
     assert sum(1 for one, other in pairs if not {one, other} & taken) == 2
+
+
+def test_a_device_that_another_resource_is_near_to_is_left_for_who_wants_both() -> None:
+    """One GPU costs nothing, whichever it is; the NIC is near to the first, and far from the second."""
+    managers = managers_of()
+    managers.devices.update(GPU, [Device("a", None), Device("b", None)])
+    managers.devices.update(NIC, [Device("n", None)])
+    told = ((("a",), 1), (("b",), 100))
+    managers.update_costs(NIC, tuple(Entry(NIC, ("n",), GPU, target, Fraction(cost)) for target, cost in told))
+    assert ids(managers.admit(pod_of("p", container("c", gpu=1)))) == {"b"}
 
 
 def test_above_the_maximum_a_pod_is_refused_in_the_kubelets_words() -> None:
@@ -298,18 +248,24 @@ def test_cpu_manager_options_that_choose_are_refused(option: str) -> None:
 
 
 def test_full_cores_only_gives_whole_cores() -> None:
-    """CPU 0 is reserved, and so is 1 then; a GPU that is near to CPUs 3 and 5 does not split their cores."""
-    managers = managers_of(cpu_options={"full-pcpus-only": True})
-    far = tuple(f"cpu{cpu}" for cpu in (1, 2, 4, 6, 7))
+    """CPU 0 is reserved, and so is 1 then; a GPU that is near to CPUs 4 and 6 does not split their cores.
+
+    Both would cost 100 with each other and 1 with the GPU: 102. A core costs 10, and with the GPU 1 and 100: 111.
+    """
+    managers = managers_of(cpu_options={"full-pcpus-only": True}, memory_policy="None", reserved_memory={})
+    far = tuple(f"cpu{cpu}" for cpu in (1, 2, 3, 5, 7))
     managers.update_costs(
         GPU,
         (
-            Entry(GPU, ("g0",), "cpu", ("cpu3", "cpu5"), Fraction(1)),
+            Entry(GPU, ("g0",), "cpu", ("cpu4", "cpu6"), Fraction(1)),
             Entry(GPU, ("g0",), "cpu", far, Fraction(100)),
         ),
     )
     managers.devices.update(GPU, [Device("g0", None)])
-    assert managers.admit(pod("p", cpu=2, gpu=1)).given["c"].cpus in ({2, 3}, {4, 5})
+    trace = managers.admit(pod("p", cpu=2, gpu=1))
+    assert trace.given["c"].cpus in ({4, 5}, {6, 7})
+    assert account(trace).solution.bound == 102
+    assert account(trace).solution.cost == 111
     odd = managers.admit(pod("q", cpu=1)).verdict
     assert odd.reason == "SMTAlignmentError"
     assert managers.admit(pod("r", cpu=4)).verdict.admitted
@@ -322,147 +278,8 @@ def test_strict_reservation_works() -> None:
     assert 0 not in managers.cpu.shared_pool
 
 
-def test_what_init_containers_leave_is_taken_first() -> None:
-    """The first container has two GPUs; of the second's three they are two, of the third's one it is one of them."""
-    managers = managers_of()
-    init = container("init", cpu=2, memory="1Gi", gpu=2)
-    trace = managers.admit(pod_of("p", container("more", cpu=3, memory="1Gi", gpu=3), first=[init]))
-    assert trace.given["init"].cpus < trace.given["more"].cpus
-    assert ids(trace, "init") < ids(trace, "more")
-    trace = managers_of().admit(pod_of("p", container("less", cpu=1, memory="1Gi", gpu=1), first=[init]))
-    assert trace.given["less"].cpus < trace.given["init"].cpus
-    assert ids(trace, "less") < ids(trace, "init")
-
-
-def test_scope_pod_chooses_once_and_serves_all_containers_from_it() -> None:
-    managers = managers_of(topology_scope="pod")
-    asked = pod_of("p", *(container(name, cpu=2, memory="1Gi", gpu=1) for name in "ab"))
-    trace = managers.admit(asked)
-    [step] = trace.steps
-    assert (step.container, step.decision.rule) == ("", "cost")
-    assert account(trace).request == {"cpu": 4, "memory": 1, GPU: 2}
-    # Four CPUs of one node, its memory and both its GPUs: node 0 has but three left.
-    assert [one.cpus for one in trace.given.values()] in ([{4, 5}, {6, 7}], [{6, 7}, {4, 5}])
-    assert ids(trace, "a") | ids(trace, "b") == {"g2", "g3"}
-    assert {one.affinity for one in trace.given.values()} == {TopologyHint(mask_of([1]), True)}
-
-
-def test_scope_pod_reuses_what_init_containers_leave() -> None:
-    init = container("init", cpu=3, memory="1Gi", gpu=1)
-    sidecar = container("sidecar", cpu=1, memory="1Gi", restartPolicy="Always")
-    asked = pod_of("p", *(container(name, cpu=1, memory="1Gi", gpu=1) for name in "ab"), first=[sidecar, init])
-    trace = managers_of(topology_scope="pod").admit(asked)
+def test_without_the_feature_gate_nothing_is_chosen() -> None:
+    """The options stay allowed: they go with the policy that is configured."""
+    trace = managers_of(topology_manager_enabled=False, topology_options={"cost-maximum": "0"}).admit(pod("p", cpu=7))
     assert trace.verdict.admitted
-    # At most four CPUs at a time, sidecar and init, and two GPUs.
-    assert account(trace).request == {"cpu": 4, "memory": 1, GPU: 2}
-    lasting = [trace.given[name].cpus for name in ("sidecar", "a", "b")]
-    assert frozenset().union(*lasting) < {4, 5, 6, 7}
-    assert sum(map(len, lasting)) == 3
-    assert trace.given["a"].cpus | trace.given["b"].cpus < trace.given["init"].cpus
-    assert ids(trace, "init") == ids(trace, "a")
-
-
-def test_scope_pod_keeps_memory_in_one_group() -> None:
-    """12Gi need both nodes, and each container's 6Gi come from the group, though they would fit on a single node."""
-    asked = pod_of("p", *(container(name, cpu=1, memory="6Gi") for name in "ab"))
-    trace = managers_of(topology_scope="pod").admit(asked)
-    assert [one.memory for one in trace.given.values()] == [(Block((0, 1), "memory", 6 * GIB),)] * 2
-
-
-def test_the_maximum_counts_for_the_whole_pod_in_scope_pod() -> None:
-    settings_of = {"topology_options": {"cost-maximum": "10"}, "memory_policy": "None", "reserved_memory": {}}
-    asked = pod_of("p", *(container(name, cpu=2, memory="1Gi") for name in "ab"))
-    assert managers_of(**settings_of).admit(asked).verdict.admitted
-    assert managers_of(**settings_of, topology_scope="pod").admit(asked).verdict == NO_COMMON_AFFINITY
-
-
-@pytest.mark.parametrize("scope", ["container", "pod"])
-def test_a_pod_that_is_admitted_again_keeps_what_it_has(scope: str) -> None:
-    asked = pod_of("p", *(container(name, cpu=1, memory="1Gi", gpu=1) for name in "ab"))
-    before = managers_of(topology_scope=scope)
-    given = before.admit(asked).given
-    again = managers_of(topology_scope=scope)
-    again.restore([(asked, given)])
-    trace = again.admit(asked)
-    assert trace.verdict.admitted
-    assert trace.given == given
-    assert again.cpu.shared_pool == before.cpu.shared_pool
-
-
-def test_a_provider_of_somebody_else_is_given_the_hint() -> None:
-    class Provider:
-        name = "other"
-
-        def __init__(self) -> None:
-            self.seen: list[TopologyHint] = []
-
-        def get_topology_hints(self, pod: Pod, container: Container) -> Hints:
-            raise AssertionError("nobody is asked for hints")
-
-        def get_pod_topology_hints(self, pod: Pod) -> Hints:
-            raise AssertionError("nobody is asked for hints")
-
-        def allocate(self, pod: Pod, container: Container, affinity: TopologyHint) -> None:
-            self.seen.append(affinity)
-
-        def remove(self, uid: str) -> None: ...
-
-        def checkpoint(self) -> None: ...
-
-        def rollback(self, checkpoint: None) -> None: ...
-
-    provider = Provider()
-    config = ManagerConfig("cost", cpu_policy="static", reserved_cpus=frozenset({0}))
-    Managers(description(), config, providers=[provider]).admit(pod("p", cpu=4))
-    assert provider.seen == [TopologyHint(mask_of([1]), True)]
-
-
-REQUESTS = st.lists(
-    st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 2), st.booleans()), min_size=1, max_size=6
-)
-
-
-@settings(max_examples=60, deadline=None)
-@given(REQUESTS, st.sampled_from(["container", "pod"]))
-def test_every_assignment_is_the_solvers_choice_and_nothing_is_given_twice(
-    requests: list[tuple[int, int, int, bool]], scope: str
-) -> None:
-    managers = managers_of(topology_scope=scope)
-    managers.devices.update(NIC, [Device(f"n{number}", None) for number in range(3)])
-    managers.update_costs(NIC, tuple(Entry(NIC, (f"n{n}",), GPU, (f"g{n}",), Fraction(n)) for n in range(3)))
-    taken: set[tuple[str, object]] = set()
-    for number, (cpus, gpus, nics, explained) in enumerate(requests):
-        asked = pod(f"p{number}", cpu=cpus or "500m", gpu=gpus, nic=nics)
-        if explained:
-            before = _everything(managers)
-            mark = managers.checkpoint()
-            foretold = managers.admit(asked)
-            managers.rollback(mark)
-            assert _everything(managers) == before
-        trace = managers.admit(asked)
-        if explained:
-            assert (trace.verdict, trace.given) == (foretold.verdict, foretold.given)
-        if not trace.verdict.admitted:
-            managers.remove(asked.uid)
-            continue
-        held = trace.given["c"]
-        chosen = account(trace).solution.chosen
-        assert held.cpus == {int(one.removeprefix("cpu")) for one in chosen.get("cpu", ())}
-        assert held.device_ids() == {name: frozenset(chosen[name]) for name in (GPU, NIC) if name in chosen}
-        assert "+".join(f"node{node}" for node in held.memory[0].nodes) == chosen["memory"][0]
-        assert (len(held.cpus), len(ids(trace)), len(ids(trace, resource=NIC))) == (cpus, gpus, nics)
-        things = {("cpu", cpu) for cpu in held.cpus} | {
-            (r, one) for r, all_ in held.device_ids().items() for one in all_
-        }
-        assert not things & taken
-        taken |= things
-
-
-def _everything(managers: Managers) -> tuple[object, ...]:
-    return (
-        dict(managers.cpu.assignments),
-        managers.cpu.shared_pool,
-        dict(managers.memory.blocks),
-        dict(managers.memory.state),
-        {key: dict(held) for key, held in managers.devices.assignments.items()},
-    )
+    assert (trace.policy, trace.steps) == ("none", ())

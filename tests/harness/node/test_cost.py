@@ -136,6 +136,18 @@ def test_what_a_selection_tells_adds_up() -> None:
         assert not selection.HasField("maximum")
 
 
+def test_of_many_pairs_the_dearest_are_told() -> None:
+    """Fifty CPUs have 1225 pairs."""
+    none_pinned = {"memoryManagerPolicy": "None", "reservedMemory": []}
+    with (
+        running_node(COST | none_pinned, "pack:2 [numa(memory=64GiB)] core:32 pu:2") as node,
+        client(node.root) as control,
+    ):
+        selection = control.explain(pod("p", {"cpu": 50, "memory": "1Gi"})).decisions[0].selection
+        assert len(selection.pairs) == 1000
+        assert selection.pairs_left_out == 225
+
+
 def test_a_pod_that_asks_for_nothing_is_explained() -> None:
     with running_node(COST) as node, client(node.root) as control:
         explained = control.explain(pod("p", {}))

@@ -36,6 +36,14 @@ def test_costs_are_known_when_the_devices_are() -> None:
             assert questions(gpu) == [(list(TWO), 0)]
 
 
+def test_the_proposals_path_tells_costs_too() -> None:
+    with running_node(STATIC) as node:
+        gpu = MockPlugin(GPU, devices("gpu", 2), node.device_plugins, costs=COSTS, plural_paths=["proposal"])
+        with listed_plugins(node, gpu):
+            assert kept(node) == ENTRIES
+            assert questions(gpu) == [([], 0), (list(TWO), 0)], "whether it is served, and then for costs"
+
+
 def test_a_plugin_with_costs_only_is_not_asked_for_sets() -> None:
     with running_node(STATIC | {"topologyManagerPolicy": "restricted"}) as node, client(node.root) as control:
         gpu = MockPlugin(GPU, devices("gpu", 2), node.device_plugins, costs=COSTS)
@@ -85,11 +93,11 @@ def test_costs_are_gone_with_their_plugin() -> None:
             "its costs are not known: device plugin GetPreferredAllocations rpc failed with err: rpc error: ",
         ),
         ("sized", (), "its costs are not known: .* code = InvalidArgument desc = no device is asked for"),
-        ("negative-cost", ENTRIES[1:], "costs, entry 0: the cost -1 is negative; it does not count"),
-        ("unknown-id", ENTRIES[1:], "costs, entry 0: the plugin lists no device 'no-such-device'; it does not count"),
-        ("bad-domain", ENTRIES[1:], "costs, entry 0: the domain 'gpu': has 0 slashes, not one; it does not count"),
-        ("bad-instance", ENTRIES[1:], "costs, entry 0: '7' is no instance of cpu, as cpu7 is; it does not count"),
-        ("twice", (), "costs: a pair with cpu is told twice, with the costs 3 and 4; none of them count"),
+        ("negative-cost", ENTRIES[1:], "costs do not count: entry 0: the cost -1 is negative$"),
+        ("unknown-id", ENTRIES[1:], "do not count: entry 0: the plugin lists no device 'no-such-device'$"),
+        ("bad-domain", ENTRIES[1:], "do not count: entry 0: the domain 'gpu': has 0 slashes, not one$"),
+        ("bad-instance", ENTRIES[1:], "do not count: entry 0: '7' is no instance of cpu, as cpu7 is$"),
+        ("twice", (), "do not count: a pair with cpu is told twice, with the costs 3 and 4$"),
     ],
 )
 def test_a_bad_answer_does_the_node_no_harm(fault: str, left: tuple[Entry, ...], line: str) -> None:

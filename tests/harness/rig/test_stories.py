@@ -123,6 +123,39 @@ def test_pod_resources_of_a_node(place: Path, session: Session) -> None:
     assert wrong.endswith("expected all that is allocatable on the CPUs 0-15, were 1-3,5-7,9-11,13-15")
 
 
+def test_costs_that_plugins_tell_from_the_scenario(place: Path, session: Session) -> None:
+    """nic0 and nic2 are the nearest: 1 of 10 in the one direction that is told, remapped to 10."""
+    costs = {
+        f"{NIC}/nic0": [{"10": [f"{NIC}/nic1"]}, {"1": [f"{NIC}/nic2"]}],
+        f"{NIC}/nic1": [{"10": [f"{NIC}/nic2"]}],
+    }
+    plugin = {"resource": NIC, "devices": [{"id": f"nic{number}"} for number in range(3)], "costs": costs}
+    asking = {"name": "p", "containers": [{"name": "app", "requests": {NIC: 2}}]}
+
+    def story(policy: str, at_most: int) -> Instance:
+        cost = {"at_most": at_most, "optimal": True}
+        expect = {"containers": {"app": {"devices": {NIC: ["nic0", "nic2"]}}}, "cost": cost}
+        kubelet = {"topologyManagerPolicy": policy}
+        return told(place, kubelet=kubelet, plugins=[plugin], steps=[{"admit": asking, "expect": expect}])
+
+    assert session.run(story("cost", 10)) == []
+    (dear, _given) = session.run(story("cost", 9))
+    assert dear.endswith("expected a cost of at most 9, was 10")
+    untold = session.run(story("restricted", 10))[0]
+    assert untold.endswith("expected a cost, the node told none (only the policy cost has them)")
+
+
+def test_costs_that_plugins_find_in_the_pci_tree(place: Path, session: Session) -> None:
+    """The card 3d:00.0 and the GPU 3c:00.0 are below one switch; 17:00.0, which has the lower address, is not."""
+    bridges = str(Path(fake_sysfs.__file__).parent.parent / "suites/machines/xeon-2s-bridges.yaml")
+    gpu = "example.com/gpu"
+    asking = {"name": "p", "containers": [{"name": "app", "requests": {gpu: 1, NIC: 1}}]}
+    plugins = [{"resource": gpu, "sysfs": "gpu", "costs": "pci"}, {"resource": NIC, "sysfs": "nic", "costs": "pci"}]
+    expect = {"containers": {"app": {"devices": {gpu: ["0000:3c:00.0"], NIC: 1}}}}
+    words = {"matrix": {"machine": [bridges], "policy": ["cost"]}, "plugins": plugins}
+    assert session.run(told(place, **words, steps=[{"admit": asking, "expect": expect}])) == []
+
+
 @pytest.mark.parametrize(("how", "known"), [("fails", False), ("ends", True)])
 def test_a_list_that_is_not_followed(place: Path, session: Session, how: str, known: bool) -> None:
     asking = {"name": "app", "requests": {"cpu": 2, "memory": "64Mi", NIC: 1}}
