@@ -22,6 +22,7 @@ from numaproof.harness.report.cost_answer import Answer, answer
 from numaproof.harness.report.cost_explain import explain_lines
 from numaproof.harness.report.cost_json import as_json
 from numaproof.harness.report.cost_svg import svg
+from numaproof.harness.report.cost_system import system_lines
 from numaproof.harness.report.cost_text import graph_lines, solve_lines
 from numaproof.harness.report.cost_words import plain
 
@@ -35,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     solve = actions.add_parser("solve", help="the cheapest set, its cost edge by edge, and what is proven about it")
     _add_common(solve)
     solve.add_argument("--json", action="store_true", help="as JSON, with every pair")
-    graph = actions.add_parser("graph", help="draw the layered graph, with the chosen set")
+    graph = actions.add_parser(
+        "graph", help="draw the layered graph, with the chosen set; of a machine alone, its system devices"
+    )
     _add_common(graph)
     graph.add_argument("--svg", metavar="FILE", type=Path, help="draw it into this file instead, as a picture")
     explain = actions.add_parser("explain", help="why this set: walk, search, proof, what weighs most, unlisted pairs")
@@ -65,6 +68,9 @@ def run(args: argparse.Namespace) -> int:
         "graph": _graph,
         "explain": _explain,
     }
+    if args.action == "graph" and args.machine and not args.costs and args.request is None and args.svg is None:
+        _print(system_lines(fake_sysfs.parse_machine(args.machine)))
+        return 0
     request = _request(args.request)
     costs = _costs(args)
     try:

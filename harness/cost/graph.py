@@ -99,6 +99,7 @@ def build(
     """The graph of a request; a UserError where it asks for what there is not, or not enough of."""
     offered = {resource: tuple(ids) for resource, ids in (costs.instances if available is None else available).items()}
     _check(request, offered)
+    _check_required(request, offered, required or {})
     wanted = {name: request[name] for name in sorted(request, key=layer_order)}
     return _Builder(costs, wanted, offered, required or {}, compound).graph()
 
@@ -115,6 +116,15 @@ def _check(request: Mapping[str, int], offered: Mapping[str, Collection[str]]) -
             raise UserError(f"{resource}: {count} of it are asked for; ask for 1 or more, or leave it out")
         if count > len(offered[resource]):
             raise UserError(f"{resource}: {count} of it are asked for, and there are {len(offered[resource])}")
+
+
+def _check_required(
+    request: Mapping[str, int], offered: Mapping[str, Collection[str]], required: Mapping[str, Collection[str]]
+) -> None:
+    for resource, count in request.items():
+        needed = len(set(required.get(resource, ())).intersection(offered[resource]))
+        if needed > count:
+            raise UserError(f"{resource}: {count} of it are asked for, and {needed} have to be among them")
 
 
 @dataclass(frozen=True, slots=True)

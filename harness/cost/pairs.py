@@ -53,6 +53,11 @@ def pairs(costs: Costs, chosen: Chosen) -> Iterator[Pair]:
             yield Pair(one, other, raw.get(there, Fraction(0)), raw.get(back, Fraction(0)), cost)
 
 
+def cost_of(costs: Costs, chosen: Chosen) -> Fraction:
+    """What a set costs."""
+    return sum((pair.cost for pair in pairs(costs, chosen)), start=Fraction(0))
+
+
 def _parts(resource: str, ids: Iterable[str]) -> Iterator[str]:
     """The ids, with groups of memory nodes taken apart."""
     for one in ids:

@@ -7,7 +7,7 @@ from typing import Final
 
 from numaproof.harness.cost.costs import UNLISTED, Costs, Entry, Unlisted
 from numaproof.harness.cost.names import CPU, MEMORY, cpu_id, node_id, number_of
-from numaproof.harness.cost.pairs import Chosen
+from numaproof.harness.cost.pairs import Chosen, cost_of
 from numaproof.harness.cost.solution import Solution
 from numaproof.harness.cost.solve import DEFAULT_SEED, solve
 from numaproof.harness.cost.system import System
@@ -39,14 +39,12 @@ class Account:
     maximum: Fraction | None  # None: any cost is accepted
 
     def unlisted_decided(self) -> bool:
-        """Whether another set would have been chosen with the other rule for pairs that nobody lists."""
+        """Whether with the other rule for pairs that nobody lists another set would be cheaper than this one."""
         other = next(rule for rule in UNLISTED if rule != self.costs.unlisted)
         costs = replace(self.costs, unlisted=other)
-        return self.answer(costs).chosen != self.answer(self.costs).chosen
-
-    def answer(self, costs: Costs) -> Solution:
-        """What the solver chooses with some costs."""
-        return solve(costs, self.request, available=self.available, required=self.required, seed=self.solution.seed)
+        seed = self.solution.seed
+        cheapest = solve(costs, self.request, available=self.available, required=self.required, seed=seed)
+        return cheapest.cost < cost_of(costs, self.solution.chosen)
 
 
 class CostSelector:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from numaproof.harness.cost.costs import Costs
 from numaproof.harness.cost.graph import Graph, build
 from numaproof.harness.cost.names import Instance
-from numaproof.harness.cost.pairs import Chosen, Pair, pairs
+from numaproof.harness.cost.pairs import Pair, pairs
 from numaproof.harness.cost.solution import Solution
 from numaproof.harness.cost.solve import solve
 
@@ -61,8 +61,3 @@ def answer(
         for (first, second), members in sorted(found.items())
     )
     return Answer(costs, request, offered, graph, solution, units, edges)
-
-
-def cost_of(costs: Costs, chosen: Chosen) -> Fraction:
-    """What a set costs."""
-    return sum((pair.cost for pair in pairs(costs, chosen)), Fraction(0))

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from numaproof.harness.cost.costs import UNLISTED
 from numaproof.harness.cost.greedy import walk
-from numaproof.harness.cost.pairs import Chosen
-from numaproof.harness.report.cost_answer import Answer, Edge, answer, cost_of
+from numaproof.harness.cost.pairs import Chosen, cost_of
+from numaproof.harness.report.cost_answer import Answer, Edge, answer
 from numaproof.harness.report.cost_words import (
     chosen_text,
     ids_text,

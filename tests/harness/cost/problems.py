@@ -44,11 +44,6 @@ def every_set(
         yield dict(zip(request, choice, strict=True))
 
 
-def cost_of(costs: Costs, chosen: Mapping[str, tuple[str, ...]]) -> Fraction:
-    """The cost of a set, pair by pair."""
-    return sum((pair.cost for pair in pairs(costs, chosen)), start=Fraction(0))
-
-
 def cheapest(
     costs: Costs, request: Mapping[str, int], required: Mapping[str, Collection[str]] | None = None
 ) -> Fraction:

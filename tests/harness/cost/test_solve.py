@@ -12,8 +12,9 @@ from numaproof.harness.cost.costs import Costs, Entry, Report
 from numaproof.harness.cost.exact import Search
 from numaproof.harness.cost.graph import build
 from numaproof.harness.cost.greedy import walk
+from numaproof.harness.cost.pairs import cost_of
 from numaproof.harness.cost.solve import solve
-from tests.harness.cost.problems import UNHURRIED, cheapest, cost_of, problems
+from tests.harness.cost.problems import UNHURRIED, cheapest, problems
 
 Problem = tuple[Costs, dict[str, int]]
 
@@ -139,3 +140,9 @@ def test_a_request_that_cannot_be(request_: dict[str, int], text: str) -> None:
     with pytest.raises(UserError) as refused:
         solve(Costs({"a.example/x": ("i0", "i1")}, ()), request_)
     assert str(refused.value) == text
+
+
+def test_more_is_required_than_asked_for() -> None:
+    with pytest.raises(UserError) as refused:
+        solve(Costs({"a.example/x": ("i0", "i1")}, ()), {"a.example/x": 1}, required={"a.example/x": ("i0", "i1")})
+    assert str(refused.value) == "a.example/x: 1 of it are asked for, and 2 have to be among them"

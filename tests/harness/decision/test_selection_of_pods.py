@@ -225,6 +225,50 @@ def _everything(managers: Managers) -> tuple[object, ...]:
     )
 
 
+ASKED = st.tuples(st.sampled_from(["init", "sidecar", "app"]), st.integers(0, 3), st.integers(0, 2))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.lists(ASKED, min_size=1, max_size=4), min_size=1, max_size=4))
+def test_in_scope_pod_every_container_is_served_from_the_pods_choice(pods: list[list[tuple[str, int, int]]]) -> None:
+    """And no two that run at a time have anything in common, of one pod or of two."""
+    managers = managers_of(topology_scope="pod")
+    taken: set[object] = set()
+    for number, rows in enumerate(pods):
+        made = {
+            f"{kind}{i}": container(
+                f"{kind}{i}",
+                cpu=cpus or "500m",
+                memory="64Mi",
+                gpu=gpus,
+                **({"restartPolicy": "Always"} if kind == "sidecar" else {}),
+            )
+            for i, (kind, cpus, gpus) in enumerate(rows)
+        }
+        first = [one for name, one in made.items() if not name.startswith("app")]
+        apps = [one for name, one in made.items() if name.startswith("app")]
+        trace = managers.admit(pod_of(f"p{number}", *apps, container("last", cpu=1, memory="64Mi"), first=first))
+        if not trace.verdict.admitted:
+            assert trace.verdict.reason == "UnexpectedAdmissionError"
+            managers.remove(f"p{number}")
+            continue
+        chosen = account(trace).solution.chosen
+        running: set[object] = set()
+        for i, (kind, cpus, gpus) in enumerate(rows):
+            held = trace.given[f"{kind}{i}"]
+            assert (len(held.cpus), len(ids(trace, f"{kind}{i}"))) == (cpus, gpus)
+            assert {f"cpu{cpu}" for cpu in held.cpus} <= set(chosen["cpu"])
+            assert ids(trace, f"{kind}{i}") <= set(chosen.get(GPU, ()))
+            assert {"+".join(f"node{node}" for node in block.nodes) for block in held.memory} == set(chosen["memory"])
+            things = {*held.cpus, *ids(trace, f"{kind}{i}")}
+            assert not things & taken
+            if kind != "init":
+                assert not things & running
+                running |= things
+        for name, held in trace.given.items():
+            taken |= {*held.cpus, *ids(trace, name)}
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(["dgx-a100", "dgx1-v100", "xeon-6248-snc2", "epyc-7742-nps4", "dgx2"]),

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numaproof.harness.cost.costs import UNLISTED, Costs, Entry, Report
-from numaproof.harness.report.cost_answer import answer, cost_of
+from numaproof.harness.cost.pairs import cost_of
+from numaproof.harness.report.cost_answer import answer
 
 IDS = {
     "cpu": ("cpu0", "cpu1", "cpu2"),
