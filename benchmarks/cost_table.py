@@ -168,9 +168,8 @@ def main(arguments: list[str]) -> int:
         print(lines[-1], flush=True)
         for number in dearer(found):
             worse += 1
-            print(
-                f"{name}: request {number}: {', '.join(f'{key} {float(one[number]):.6g}' for key, one in found.items())}"
-            )
+            figures = ", ".join(f"{policy} {float(one[number]):.6g}" for policy, one in found.items())
+            print(f"{name}: request {number}: {figures}")
     good = judge("requests that are dearer with the policy cost", worse, 0)
     before, _, rest = PAGE.read_text().partition(BEGIN)
     there, _, after = rest.partition(END)

@@ -343,3 +343,18 @@ def test_what_cannot_be_in_use(capsys: pytest.CaptureFixture[str], without: str,
     assert captured.out == ""
     assert text in captured.err
     assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("picture", "arguments"),
+    [
+        ("fpga-qat.svg", (FPGA_QAT, *ONE_OF_EACH)),
+        ("dgx-a100.svg", ("--machine", "dgx-a100", "--request", "cpu=4,nvidia.com/gpu=2,rdma/hca=2")),
+    ],
+)
+def test_the_pictures_of_the_docs_are_what_is_drawn(
+    place: Path, capsys: pytest.CaptureFixture[str], picture: str, arguments: tuple[str, ...]
+) -> None:
+    drawn = place / picture
+    output(capsys, "graph", *arguments, "--svg", drawn)
+    assert drawn.read_text() == (EXAMPLES / picture).read_text()
