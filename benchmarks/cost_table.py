@@ -17,7 +17,7 @@ from numaproof.fake_sysfs import Machine, preset, preset_names
 from numaproof.harness.cost.costs import Costs
 from numaproof.harness.cost.machine_costs import machine_costs
 from numaproof.harness.cost.names import CPU, MEMORY, cpu_id, node_id
-from numaproof.harness.cost.pairs import Chosen, pairs
+from numaproof.harness.cost.pairs import Chosen, cost_of
 from numaproof.harness.cost.solve import solve
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.discovery import describe
@@ -126,8 +126,7 @@ def placed(case: Case, policy: str) -> Fraction:
     verdict = managers.admit(pod).verdict
     if not verdict.admitted:
         raise RuntimeError(f"{case.machine.name}: {policy}: {case.limits}: {verdict.message}")
-    chosen = chosen_in(managers.assignment("p", "c"))
-    return sum((pair.cost for pair in pairs(case.costs, chosen)), start=Fraction(0))
+    return cost_of(case.costs, chosen_in(managers.assignment("p", "c")))
 
 
 def solved(case: Case) -> Fraction:
@@ -168,8 +167,8 @@ def main(arguments: list[str]) -> int:
         print(lines[-1], flush=True)
         for number in dearer(found):
             worse += 1
-            figures = ", ".join(f"{policy} {float(one[number]):.6g}" for policy, one in found.items())
-            print(f"{name}: request {number}: {figures}")
+            each = ", ".join(f"{policy} {float(costs[number]):.6g}" for policy, costs in found.items() if costs)
+            print(f"{name}: request {number}: {each}")
     good = judge("requests that are dearer with the policy cost", worse, 0)
     before, _, rest = PAGE.read_text().partition(BEGIN)
     there, _, after = rest.partition(END)

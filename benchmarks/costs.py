@@ -18,6 +18,7 @@ from numaproof.harness.cost.names import CPU, MEMORY
 from numaproof.harness.cost.solve import solve
 from numaproof.harness.topology.bitmask import NodeMask
 from numaproof.harness.topology.hints import TopologyHint
+from numaproof.harness.topology.merge import merge
 from numaproof.harness.topology.numa import NumaInfo
 from numaproof.harness.vocabulary import USUAL_RESOURCES
 from tests.harness.topology.twin import naive_merge
@@ -30,7 +31,7 @@ ROUNDS = 5
 
 SMALL_REQUEST = {CPU: 8, GPU: 2, VF: 2, MEMORY: 1}  # what the twin can do, too
 TWIN_NODES = 1
-MERGED_NODES = (1, 2, 3, 4, 5)  # with a sixth the cross product of three providers takes seconds
+MERGED_NODES = (1, 2, 3, 4, 5, 6)  # each further node makes the cross product of three providers 8 times as large
 
 PRESET_MS, GROWN_MS = 10, 200
 MANY_CPUS = 1024  # a preset with more is as large as the machines that grow, and has their limit
@@ -99,23 +100,30 @@ def beside_the_twin() -> bool:
 
 
 def beside_the_merge() -> bool:
-    """The cross product of the hints of CPUs, GPUs and VFs, as the kubelet merges them, beside whole solutions."""
+    """The cross product of the hints of CPUs, GPUs and VFs, as the kubelet merges them, beside whole solutions.
+
+    A merge names NUMA nodes only, a solution every CPU and device; our own merge takes no cross product.
+    """
     ratios = []
     for nodes in MERGED_NODES:
         costs = machine_costs(grown(nodes))
         numa = NumaInfo(tuple(range(nodes)))
         hints = [TopologyHint(NodeMask(mask), mask.bit_count() == 1) for mask in range(1, 1 << nodes)]
         times = least_times(
-            {"merge": partial(naive_merge, [hints] * 3, numa), "costs": partial(solve, costs, REQUEST)},
+            {
+                "product": partial(naive_merge, [hints] * 3, numa),
+                "merge": partial(merge, [hints] * 3, numa),
+                "costs": partial(solve, costs, REQUEST),
+            },
             2,
         )
-        ratios.append(times["merge"] / times["costs"])
+        ratios.append(times["product"] / times["costs"])
         print(
             f"{nodes} nodes, {instances_of(costs)} instances: {len(hints) ** 3} combinations of hints "
-            f"{times['merge'] * 1e3:.1f} ms, costs {times['costs'] * 1e3:.1f} ms"
+            f"{times['product'] * 1e3:.1f} ms, our merge of them {times['merge'] * 1e3:.2f} ms, "
+            f"costs {times['costs'] * 1e3:.1f} ms"
         )
-    what = f"cross product / costs: how much it grows from {MERGED_NODES[0]} node to {MERGED_NODES[-1]}"
-    return judge(what, ratios[-1] / ratios[0], 100, at_least=True)
+    return judge(f"cross product / costs, {MERGED_NODES[-1]} nodes", ratios[-1], 1, at_least=True)
 
 
 def beside_all_sets() -> bool:

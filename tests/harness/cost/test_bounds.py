@@ -1,4 +1,4 @@
-"""The bound of the exact solver with charges that sharpening made negative."""
+"""The bound of the exact solver after its charges were shared out anew."""
 
 from fractions import Fraction
 
@@ -16,7 +16,7 @@ def _entry(resource: str, ids: tuple[str, ...], to_resource: str, to_ids: tuple[
     return Entry(resource, ids, to_resource, to_ids, Fraction(cost))
 
 
-def test_a_vertex_that_is_paid_for_its_mates_is_not_thought_too_dear() -> None:
+def test_a_number_of_instances_is_not_thought_too_dear_where_charges_are_negative() -> None:
     # A's costs are remapped by 100/3, B's by 100. The five of A cost 6 x (2 + 2) = 24 raw among themselves: 800. A p
     # costs 4 x 2 + 3 = 11 raw with them: 1100/3; a q 3 raw of A's and 4 x 1 raw of B's: 100 + 400. Two p cost 1 + 1 raw
     # with each other: 200; any other pair nothing. So two p make 800 + 2200/3 + 200 = 5200/3, two q 800 + 1000, and a p
