@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from numaproof.fake_sysfs.cost_table import PER_BRIDGE
 from numaproof.fake_sysfs.link_costs import link_costs, link_counts
 from numaproof.fake_sysfs.machine import Machine
 from numaproof.fake_sysfs.pci_costs import Distances, pci_costs
@@ -79,14 +78,18 @@ def _to_nodes(
     known: Mapping[str, Place],
     distances: Distances,
 ) -> Iterator[DeviceCost]:
-    alike: dict[tuple[int, int], list[str]] = defaultdict(list)
+    """What the kernel tells of the way between NUMA nodes, and no bridges: a pod has many CPUs and few devices.
+
+    With bridges, a card without a switch above it would be nearer to all of the CPUs, and that would outweigh its being
+    far from the one GPU.
+    """
+    alike: dict[int, list[str]] = defaultdict(list)
     for address in sources:
-        place = known[address]
-        if place.node in distances:
-            alike[place.node, place.depth].append(address)
-    for (node, depth), group in alike.items():
+        if known[address].node in distances:
+            alike[known[address].node].append(address)
+    for node, group in alike.items():
         by_distance: dict[int, list[str]] = defaultdict(list)
         for other, names in members.items():
             by_distance[distances[node][other]] += names
         for distance, found in sorted(by_distance.items()):
-            yield DeviceCost(tuple(group), domain, tuple(found), distance + PER_BRIDGE * depth)
+            yield DeviceCost(tuple(group), domain, tuple(found), distance)

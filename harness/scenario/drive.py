@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from numaproof.fake_sysfs import Machine
+from numaproof.fake_sysfs.pci_places import places
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.judge import differences
@@ -17,6 +18,7 @@ from numaproof.harness.scenario.steps.action import Story
 def drive(instance: Instance, machine: Machine, sizes: Sizes, rig: Rig) -> list[str]:
     """Every difference between what a scenario expects and what a rig shows, in the order of the steps."""
     node_of_cpu = {cpu.id: cpu.node for cpu in machine.cpus}
+    pci_places = places(machine)
     story = Story(rig, machine, sizes)
     found: list[str] = []
     for step in instance.scenario.steps:
@@ -28,7 +30,9 @@ def drive(instance: Instance, machine: Machine, sizes: Sizes, rig: Rig) -> list[
             return found + _refusal(expected, step.where, error)
         found += [f"{step.where}: {text}" for text in done.wrong]
         seen = _seen(rig, done.outcome, before, expected)
-        wrong = [text for one in expected for text in differences(one, seen, sizes, node_of_cpu, step.where)]
+        wrong = [
+            text for one in expected for text in differences(one, seen, sizes, node_of_cpu, pci_places, step.where)
+        ]
         if wrong:
             wrong += [f"the node: {text}" for text in step.action.explain(story, step.where)]
         found += wrong

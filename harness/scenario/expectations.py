@@ -9,6 +9,7 @@ from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.harness.scenario.fields import Fields
 from numaproof.harness.scenario.model import Expected, ExpectedCost
+from numaproof.harness.scenario.pci_ways import is_bridges
 from numaproof.harness.scenario.samples import sample_name
 from numaproof.harness.scenario.size_words import check_count, check_filled, check_number, check_size
 from numaproof.harness.scenario.steps.action import Action, Known
@@ -160,6 +161,7 @@ _CONTAINER_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "cpu_count": (lambda value: isinstance(value, int | str), "a size"),
     "nodes": (_is_nodes, "a list of NUMA nodes"),
     "devices": (_is_devices, "by resource: a count, a list of ids, or counts by NUMA node"),
+    "bridges": (is_bridges, "{between: [RESOURCE, RESOURCE], at_most: N}"),
     "memory_nodes": (_is_nodes, "a list of NUMA nodes"),
     "memory": (_is_sizes, "by resource: a size"),
     "same_cpus_as": (lambda value: isinstance(value, str), "a container's name"),
@@ -183,6 +185,10 @@ def _container(value: Any, where: Where, known: Known, names: tuple[str, ...]) -
         known.check_resource(resource, fields.at("devices").at(resource))
         for node, count in wanted.items() if isinstance(wanted, Mapping) else ():
             check_count(count, fields.at("devices").at(resource).at(node))
+    if "bridges" in found and not names:
+        raise UserError(f"{fields.at('bridges')}: is about the devices of a container; drop it")
+    for resource in found.get("bridges", {}).get("between", ()):
+        known.check_resource(resource, fields.at("bridges").at("between"))
     if "same_cpus_as" in found:
         _checked_name(found["same_cpus_as"], names, fields.at("same_cpus_as"))
     return found

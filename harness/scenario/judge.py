@@ -6,19 +6,29 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from numaproof.fake_sysfs.lists import format_cpulist
+from numaproof.fake_sysfs.pci_places import Place
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.pods.quantity import parse_quantity
 from numaproof.harness.scenario.model import Expected, ExpectedCost
 from numaproof.harness.scenario.outcome import Calls, ChosenCost, Outcome, Seen
+from numaproof.harness.scenario.pci_ways import of_bridges
 from numaproof.harness.scenario.sizes import Sizes
 
 _ROUNDING = 1e-9  # costs are fractions, and come as doubles
 
 
-def differences(expected: Expected, seen: Seen, sizes: Sizes, node_of_cpu: Mapping[int, int], where: str) -> list[str]:
+def differences(
+    expected: Expected,
+    seen: Seen,
+    sizes: Sizes,
+    node_of_cpu: Mapping[int, int],
+    places: Mapping[str, Place],  # of the machine's PCI functions
+    where: str,
+) -> list[str]:
     """Every way in which what was seen differs from an expectation; empty: none."""
     found = [
         *_of_outcome(expected, seen.outcome, sizes, node_of_cpu, where),
+        *_of_bridges(expected, seen.outcome, places),
         *_of_calls(expected, seen.calls),
         *_of_metrics(expected, seen.metrics, sizes, where),
         *_of_pod_resources(expected, seen, sizes, node_of_cpu, where),
@@ -70,6 +80,12 @@ def _of_cost(expected: ExpectedCost, seen: ChosenCost | None) -> Iterable[str]:
         yield f"expected a cost of at most {expected.at_most:g}, was {seen.cost:g}"
     if expected.optimal is not None and expected.optimal != seen.optimal:
         yield f"expected a cost that is {'' if expected.optimal else 'not '}proven to be the least"
+
+
+def _of_bridges(expected: Expected, seen: Outcome, places: Mapping[str, Place]) -> Iterable[str]:
+    for name, keys in expected.containers.items():
+        if "bridges" in keys and name in seen.containers:
+            yield from of_bridges(name, keys["bridges"], seen.containers[name], places)
 
 
 def _of_calls(expected: Expected, calls: Calls) -> Iterable[str]:

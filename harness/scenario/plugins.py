@@ -28,11 +28,10 @@ def fake_plugin(spec: PluginSpec, machine: Machine, sizes: Sizes, where: str) ->
 
 def functions_of(kind: str, machine: Machine) -> Iterator[PciDevice]:
     """The functions of a machine's PCI tree that a plugin of this kind offers."""
-    for card in machine.devices():
-        if kind_of(card.class_code, is_vf=False) == kind:
-            yield card
-        if kind_of(card.class_code, is_vf=True) == kind:
-            yield from card.vfs
+    virtual = {function.address for card in machine.devices() for function in card.vfs}
+    for one in machine.devices():
+        if kind_of(one.class_code, is_vf=one.address in virtual) == kind:
+            yield one
 
 
 def _devices(spec: PluginSpec, machine: Machine, sizes: Sizes, where: str) -> tuple[tuple[FakeDevice, ...], bool]:

@@ -46,12 +46,11 @@ def from_files(root: Path) -> Pairs:
     devices = [name for name in way if not (bus / name / "class").read_text().startswith("0x0604")]
     for a in devices:
         if home[a] in slit:
-            for node, distance in zip(order, slit[home[a]], strict=True):
-                cost = int(distance) + 2 * (len(way[a]) - 1)
+            for node, apart in zip(order, slit[home[a]], strict=True):
                 for cpu in (nodes / node).glob("cpu[0-9]*"):
-                    told[a, cpu.name] = cost
+                    told[a, cpu.name] = int(apart)
                 if " MemTotal: 0 kB" not in " ".join((nodes / node / "meminfo").read_text().split()):
-                    told[a, node] = cost
+                    told[a, node] = int(apart)
         for b in devices:
             if a == b:
                 continue
@@ -82,8 +81,13 @@ def test_each_bridge_between_two_devices_counts() -> None:
     assert told[FAR_GPU, NIC] == 10 + 2 * (1 + 3)  # its own port; the port, the switch and its port of the other
     assert told[VF, NIC] == 1  # one card
     assert told[VF, GPU] == 4  # from where its card stands
-    assert told[GPU, "cpu0"] == 10 + 2 * 3
-    assert told[GPU, "node1"] == 21 + 2 * 3  # xeon-2s: 21 between its nodes
+
+
+def test_bridges_do_not_count_on_the_way_to_cpus_and_memory() -> None:
+    """Else the GPU without a switch above it would be nearer to every CPU, and a pod of many CPUs would get it."""
+    told = pairs(device_costs(parse_machine(str(BRIDGES)), [GPU, FAR_GPU]))
+    assert told[GPU, "cpu0"] == told[FAR_GPU, "cpu0"] == 10
+    assert told[GPU, "node1"] == told[FAR_GPU, "node1"] == 21  # xeon-2s: 21 between its nodes
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from numaproof.harness.cost.costs import Unlisted
+from numaproof.harness.cost.graph import _Builder
+from numaproof.harness.cost.solution import Solution
+from numaproof.harness.decision import selection
+from numaproof.harness.decision.node_costs import Listed, NodeCosts, Reported
+from numaproof.harness.decision.selection import CostSelector
 from numaproof.harness.node.measures import Measures
 from numaproof.harness.node.services import pod_resources
 from numaproof.harness.node.snapshot import PodView
@@ -17,10 +23,11 @@ from numaproof.harness.providers.devices import manager as device_manager
 from numaproof.harness.providers.devices.inventory import Inventory
 from numaproof.harness.providers.devices.preferred_sets import PreferredSets
 from numaproof.harness.topology import merge, policies, scopes
-from numaproof.harness.topology.bitmask import NodeMask
+from numaproof.harness.topology.bitmask import NodeMask, count
 from numaproof.harness.topology.hints import HintFamily, TopologyHint
 from numaproof.harness.topology.manager import Manager
 from numaproof.harness.topology.policies import Decision
+from numaproof.harness.topology.selection import Selection
 from numaproof.harness.warm_commands import serve_commands
 
 
@@ -91,6 +98,61 @@ def _with_init_containers(message: Any) -> Any:
     return shown
 
 
+def _content_with_the_walk(solve: Any) -> Any:
+    def walked(*asked: Any, **options: Any) -> Solution:
+        solution: Solution = solve(*asked, **options)
+        return replace(solution, chosen=solution.greedy_chosen, cost=solution.greedy)
+
+    return walked
+
+
+def _without_ties(tie_breaks: Any) -> Any:
+    """Instances that others miss as little as any."""
+    return lambda builder: {resource: dict.fromkeys(table, 0) for resource, table in tie_breaks(builder).items()}
+
+
+def _with_entries(keeps: Callable[[str, str], bool]) -> Callable[[Any], Any]:
+    """Costs from one resource to another only where a rule wants them."""
+
+    def flipped(of: Any) -> Any:
+        def known(costs: NodeCosts, listed: Listed, reported: Reported) -> Any:
+            kept = {
+                resource: tuple(entry for entry in entries if keeps(resource, entry.to_resource))
+                for resource, entries in reported.items()
+            }
+            return of(costs, listed, kept)
+
+        return known
+
+    return flipped
+
+
+def _with_unlisted(rule: Unlisted) -> Callable[[Any], Any]:
+    def flipped(init: Any) -> Any:
+        return lambda costs, node_of, system, _unlisted: init(costs, node_of, system, rule)
+
+    return flipped
+
+
+def _without_system(init: Any) -> Any:
+    return lambda costs, node_of, _system, unlisted: init(costs, node_of, None, unlisted)
+
+
+def _with_selection_admitted(admits: Callable[[Selection], bool]) -> Callable[[Any], Any]:
+    def flipped(select: Any) -> Any:
+        def chosen(*asked: Any) -> Selection:
+            made: Selection = select(*asked)
+            return replace(made, admit=admits(made))
+
+        return chosen
+
+    return flipped
+
+
+def _from_everything(select: Any) -> Any:
+    return lambda selector, pod, container, _within: select(selector, pod, container, None)
+
+
 # name -> (where the rule stands, its name there, from the rule to a false one)
 MUTATIONS: dict[str, tuple[object, str, Callable[[Any], Any]]] = {
     "restricted-admits-always": (policies, "POLICIES", _with_admission("restricted", lambda _: True)),
@@ -107,6 +169,22 @@ MUTATIONS: dict[str, tuple[object, str, Callable[[Any], Any]]] = {
     "preferred-sets-are-asked-for-twice": (PreferredSets, "for_allocation", lambda _: PreferredSets.for_hints),
     "empty-topology-is-one": (device_manager, "inventory_of", _with_every_topology),
     "init-containers-are-listed": (pod_resources, "pod_resources_message", _with_init_containers),
+    "cost-takes-the-greedy-walk": (selection, "solve", _content_with_the_walk),
+    "cost-breaks-pairs": (_Builder, "_tie_breaks", _without_ties),
+    "costs-to-other-resources-are-dropped": (NodeCosts, "of", _with_entries(lambda own, other: own == other)),
+    "costs-within-a-resource-are-dropped": (NodeCosts, "of", _with_entries(lambda own, other: own != other)),
+    "costs-to-cpus-are-dropped": (NodeCosts, "of", _with_entries(lambda _, other: other != "cpu")),
+    "nodes-of-old-plugins-are-dropped": (NodeCosts, "_of_numa_nodes", lambda _: lambda *_asked: iter(())),
+    "costs-of-the-system-are-dropped": (NodeCosts, "__init__", _without_system),
+    "unlisted-is-nothing": (NodeCosts, "__init__", _with_unlisted("nothing")),
+    "unlisted-is-the-farthest": (NodeCosts, "__init__", _with_unlisted("farthest")),
+    "cost-has-no-maximum": (CostSelector, "select", _with_selection_admitted(lambda _: True)),
+    "cost-refuses-several-nodes": (
+        CostSelector,
+        "select",
+        _with_selection_admitted(lambda made: count(made.nodes) <= 1),
+    ),
+    "cost-forgets-the-pods-choice": (CostSelector, "select", _from_everything),
     "decisions-are-not-counted": (Measures, "decided", lambda _: lambda *_decided: None),
 }
 UNCHANGED = "unchanged"

@@ -28,6 +28,18 @@ CATCHES = {
     "preferred-sets-are-asked-for-twice": "preferred_allocation/plural-both[dgx1-v100-restricted-pod]",
     "empty-topology-is-one": "complaints/empty-topology[xeon-2s-restricted-container]",
     "init-containers-are-listed": "quality_of_service/init-and-sidecar[xeon-2s-restricted-container]",
+    "cost-takes-the-greedy-walk": "cost/pipeline[xeon-2s-cost-container]",
+    "cost-breaks-pairs": "cost/singles-leave-pairs[xeon-1s-cost-pod]",
+    "costs-to-other-resources-are-dropped": "cost/gpu-beside-the-card[xeon-2s-bridges-cost-container]",
+    "costs-within-a-resource-are-dropped": "cost/tiles[xeon-1s-cost-container]",
+    "costs-to-cpus-are-dropped": "cost/device-near-a-core[xeon-2s-cost-pod]",
+    "nodes-of-old-plugins-are-dropped": "cost/old-and-new-plugins[xeon-2s-cost-container]",
+    "costs-of-the-system-are-dropped": "cost/memory-of-the-near-node[gb200-cost-pod]",
+    "unlisted-is-nothing": "cost/unlisted-farthest[xeon-2s-cost-container]",
+    "unlisted-is-the-farthest": "cost/unlisted-nothing[xeon-2s-cost-container]",
+    "cost-has-no-maximum": "cost/maximum[xeon-1s-cost-pod]",
+    "cost-refuses-several-nodes": "cost/counts-suffice[xeon-2s-cost-container]",
+    "cost-forgets-the-pods-choice": "cost/scopes[xeon-2s-cost-pod]",
     "decisions-are-not-counted": "interfaces/metrics-topology[xeon-2s-restricted-container]",
 }
 ELSEWHERE = "epyc-7742-nps1"  # none of these names it in its matrix
@@ -40,6 +52,9 @@ CATCHES_ELSEWHERE = {
     "pod-scope-is-ignored": "end_to_end/large-init[epyc-7742-nps1-restricted-pod]",
     "container-scope-is-ignored": "end_to_end/large-init[epyc-7742-nps1-restricted-container]",
     "preferred-allocation-is-ignored": "preferred_allocation/both[epyc-7742-nps1-restricted-container]",
+    "cost-takes-the-greedy-walk": "cost/pipeline[epyc-7742-nps1-cost-pod]",
+    "cost-breaks-pairs": "cost/singles-leave-pairs[epyc-7742-nps1-cost-container]",
+    "costs-of-the-system-are-dropped": "cost/memory-of-the-near-node[epyc-7742-nps1-cost-container]",
 }
 
 

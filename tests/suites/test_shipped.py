@@ -30,6 +30,7 @@ THEMES = {
     "interfaces",
     "views",
     "workload",
+    "cost",
 }
 
 # Stories about an oddity that few machines have; each file says which. All others fit whatever has what they need.
@@ -38,6 +39,12 @@ OWN_MACHINES = {
     "complaints/offline-cpus",
     "complaints/same-node-other-bridge",
     "complaints/sparse-node-ids-closest",
+    "cost/device-near-a-core",
+    "cost/dies-of-one-package",
+    "cost/gpu-beside-the-card",
+    "cost/linked-gpus-of-a-board",
+    "cost/memory-without-cpus",
+    "cost/neighbouring-sockets",
     "interfaces/allocatable-reserved",
     "multi_numa/memory-without-cpus",
     "options/align-by-socket",

@@ -8,7 +8,7 @@ from numaproof import fake_sysfs
 from numaproof.errors import UserError
 from numaproof.harness.scenario.model import ExpectedCost, PluginSpec
 from numaproof.harness.scenario.parse import parse_scenario
-from numaproof.harness.scenario.plugins import fake_plugin
+from numaproof.harness.scenario.plugins import fake_plugin, functions_of
 from numaproof.harness.scenario.sizes import sizes_of
 
 STORY = """\
@@ -31,7 +31,9 @@ plugins:
     costs: pci
 steps:
   - admit: {name: first, containers: [{name: app, requests: {e/gpu: 2}}]}
-    expect: {cost: {at_most: 100.5, optimal: true}}
+    expect:
+      cost: {at_most: 100.5, optimal: true}
+      containers: {app: {bridges: {between: [e/gpu, rdma/hca], at_most: 2}}}
   - remove: first
 """
 
@@ -45,15 +47,15 @@ MISTAKES = [
     (
         "at_most: 100.5",
         "at_most: -1",
-        "20: steps[0].expect.cost.at_most: -1 is not a cost; write a number",
+        "21: steps[0].expect.cost.at_most: -1 is not a cost; write a number",
     ),
-    ("at_most: 100.5", "at_most: much", "20: steps[0].expect.cost.at_most: 'much' is not a cost"),
-    ("at_most", "atmost", "20: steps[0].expect.cost.atmost: unknown key; known: at_most, optimal"),
-    ("optimal: true", "optimal: maybe", "20: steps[0].expect.cost.optimal: 'maybe' is neither true nor false"),
+    ("at_most: 100.5", "at_most: much", "21: steps[0].expect.cost.at_most: 'much' is not a cost"),
+    ("at_most", "atmost", "21: steps[0].expect.cost.atmost: unknown key; known: at_most, optimal"),
+    ("optimal: true", "optimal: maybe", "21: steps[0].expect.cost.optimal: 'maybe' is neither true nor false"),
     (
         "remove: first",
         "remove: first\n    expect: {cost: {at_most: 1}}",
-        "22: steps[1].expect.cost: remove chooses nothing",
+        "24: steps[1].expect.cost: remove chooses nothing",
     ),
     (
         "sysfs: rdma",
@@ -66,6 +68,18 @@ MISTAKES = [
         "13: plugins[0].costs: has no costs from e/nic; write e/nic/ID: ",
     ),
     ("[{10: [e/gpu/gpu1]}]", "[{-1: [e/gpu/gpu1]}]", '14: "-1" is no cost; write a number from 0 on'),
+    (
+        "between: [e/gpu, rdma/hca]",
+        "between: [e/gpu]",
+        "22: steps[0].expect.containers.app.bridges: {'between': ['e/gpu'], 'at_most': 2} is not {between: [RESOURCE,",
+    ),
+    ("at_most: 2}", "at_most: -2}", "'at_most': -2} is not {between: [RESOURCE, RESOURCE], at_most: N}"),
+    ("[e/gpu, rdma/hca]", "[e/gpu, rdma/hcb]", "22: steps[0].expect.containers.app.bridges.between: "),
+    (
+        "remove: first",
+        "remove: first\n    expect: {allocatable: {bridges: {between: [e/gpu, rdma/hca], at_most: 2}}}",
+        "24: steps[1].expect.allocatable.bridges: is about the devices of a container; drop it",
+    ),
     ("costs: pci", "costs: usb", "17: plugins[1].costs: 'usb' is not a mapping"),
     ("sysfs: rdma", "sysfs: ib", "16: plugins[1].sysfs: 'ib' is not known; take one of: gpu, nic, rdma"),
 ]
@@ -84,6 +98,7 @@ def test_costs_are_read(file: Path) -> None:
     assert [plugin.costs for plugin in scenario.plugins] == [{"e/gpu/gpu0": [{"10": ["e/gpu/gpu1"]}]}, "pci"]
     [expected] = scenario.steps[0].expected
     assert expected.cost == ExpectedCost(100.5, True)
+    assert expected.containers == {"app": {"bridges": {"between": ["e/gpu", "rdma/hca"], "at_most": 2}}}
     assert expected.admitted is True
     assert scenario.needs.rdma == 1
 
@@ -107,3 +122,10 @@ def test_whole_network_cards_are_offered_not_their_functions() -> None:
     cards = {one.address for one in machine.devices() if one.class_code >> 8 in (0x0200, 0x0207)}
     assert cards
     assert {one.id for one in plugin.devices} == cards
+
+
+def test_virtual_functions_are_no_cards() -> None:
+    """The machine of two cards with eight virtual functions each."""
+    machine = fake_sysfs.parse_machine(str(Path(__file__).parents[3] / "suites/machines/xeon-2s-sriov.yaml"))
+    assert [one.address for one in functions_of("rdma", machine)] == ["0000:18:00.0", "0000:98:00.0"]
+    assert len(list(functions_of("nic", machine))) == 16

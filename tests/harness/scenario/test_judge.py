@@ -1,10 +1,12 @@
 """The judge: each expectation holds where it should, and is seen failing where it should not."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from numaproof import fake_sysfs
+from numaproof.fake_sysfs.pci_places import places
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.providers.memory import Block
 from numaproof.harness.scenario.judge import differences
@@ -20,12 +22,19 @@ SPREAD = given_of({1, 5}, (Block((0, 1), "memory", 1 << 30),), {"e/g": {"a": (0,
 ON_ZERO = given_of({1, 2}, (Block((0,), "memory", 1 << 20),), {"e/g": {"a": (0,), "c": (0,)}})
 NOWHERE = given_of(devices={"e/g": {"a": None, "b": ()}})
 ON_ONE = given_of({6}, (), {})
+# The GPU at 3c and the card at 3d lie behind two ports of one switch; the GPU at 17 below another host bridge.
+BRIDGES = fake_sysfs.parse_machine(str(Path(__file__).parents[3] / "suites/machines/xeon-2s-bridges.yaml"))
+PLACES = places(BRIDGES)
+BESIDE = given_of(devices={"e/g": {"0000:3c:00.0": (0,)}, "e/n": {"0000:3d:00.0": (0,)}})
+APART = given_of(devices={"e/g": {"0000:17:00.0": (0,)}, "e/n": {"0000:3d:00.0": (0,)}})
+ELSEWHERE = given_of(devices={"e/g": {"gpu0": (0,)}, "e/n": {"0000:3d:00.0": (0,)}})
+CARD_ALONE = given_of(devices={"e/n": {"0000:3d:00.0": (0,)}})
 REJECTED = Outcome(False, "TopologyAffinityError", "Resources cannot be allocated with Topology locality")
 CALLS = {"e/g": {"Allocate": 1}}
 
 
 def found(expected: Expected, seen: Outcome) -> list[str]:
-    return differences(expected, Seen(seen, CALLS), SIZES, NODE_OF_CPU, "steps[0]")
+    return differences(expected, Seen(seen, CALLS), SIZES, NODE_OF_CPU, PLACES, "steps[0]")
 
 
 def one(given: Assignment) -> Outcome:
@@ -82,6 +91,24 @@ TABLE: list[tuple[Expected, Outcome, Outcome, str]] = [
     (Expected(containers={"c": {"devices": {"e/g": {0: 1, 1: 1}}}}), one(SPREAD), one(ON_ZERO), "by NUMA node"),
     (Expected(containers={"c": {"devices": {"e/g": ["a", "c"]}}}), one(ON_ZERO), one(SPREAD), "expected ['a', 'c']"),
     (
+        Expected(containers={"c": {"bridges": {"between": ["e/g", "e/n"], "at_most": 2}}}),
+        one(BESIDE),
+        one(APART),
+        "0000:17:00.0 and 0000:3d:00.0 below the host bridges pci0000:16 and pci0000:39",
+    ),
+    (
+        Expected(containers={"c": {"bridges": {"between": ["e/n", "e/g"], "at_most": 2}}}),
+        one(BESIDE),
+        one(ELSEWHERE),
+        "of which the PCI tree has not both",
+    ),
+    (
+        Expected(containers={"c": {"bridges": {"between": ["e/g", "e/n"], "at_most": 2}}}),
+        one(BESIDE),
+        one(CARD_ALONE),
+        "expected e/g for c, were none",
+    ),
+    (
         Expected(containers={"c": {"same_cpus_as": "d"}}),
         Outcome(True, containers={"c": ON_ONE, "d": ON_ONE}),
         Outcome(True, containers={"c": ON_ZERO, "d": ON_ONE}),
@@ -96,6 +123,13 @@ def test_an_expectation_holds_and_fails(expected: Expected, good: Outcome, bad: 
     (told,) = found(expected, bad)
     assert told.startswith("steps[0]: ")
     assert text in told
+
+
+@pytest.mark.parametrize(("most", "held"), [(2, True), (1, False)])
+def test_each_bridge_between_two_devices_counts(most: int, held: bool) -> None:
+    expected = Expected(containers={"c": {"bridges": {"between": ["e/g", "e/n"], "at_most": most}}})
+    told = "steps[0]: expected at most 1 bridges between c's devices, were 2 between 0000:3c:00.0 and 0000:3d:00.0"
+    assert found(expected, one(BESIDE)) == ([] if held else [told])
 
 
 @pytest.mark.parametrize(("times", "held"), [(1, True), (2, False)])
@@ -133,7 +167,7 @@ def test_nodes_are_told_by_their_positions(expected: Expected, held: bool) -> No
     sizes = sizes_of(POWER, memory_static=False)
     node_of_cpu = {cpu.id: cpu.node for cpu in POWER.cpus}
     seen = Seen(one(ON_EIGHT), metrics={'m{numa_node="8"}': 4.0, 'm{numa_node="0"}': 0.0})
-    assert (differences(expected, seen, sizes, node_of_cpu, "steps[0]") == []) is held
+    assert (differences(expected, seen, sizes, node_of_cpu, {}, "steps[0]") == []) is held
 
 
 def test_a_message_with_sizes() -> None:
