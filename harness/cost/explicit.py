@@ -1,18 +1,17 @@
 """The costs that reporters list, between classes of instances that stand in the same entries."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from numaproof.harness.cost.costs import FULL, SYSTEM, Costs
-from numaproof.harness.cost.names import Instance
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
     """Instances in classes, and what an instance of one class costs with an instance of another, or of its own."""
 
-    class_of: Mapping[Instance, int]
+    class_of: Mapping[str, Mapping[str, int]]  # by resource and id
     sizes: tuple[int, ...]
     costs: tuple[Mapping[int, int], ...]  # by class: both directions, scaled and summed; absent: nothing
 
@@ -20,9 +19,13 @@ class Listed:
         """What two instances of these classes cost with each other."""
         return self.costs[one].get(other, 0)
 
-    def total(self, one: int) -> int:
-        """What an instance of the class costs with all the others together."""
-        return sum(cost * self.sizes[other] for other, cost in self.costs[one].items()) - self.costs[one].get(one, 0)
+    def totals(self, resource: str) -> dict[str, int]:
+        """What each instance of a resource costs with all the others together."""
+        of_class = {}
+        for one in set(self.class_of[resource].values()):
+            whole = sum(cost * self.sizes[other] for other, cost in self.costs[one].items())
+            of_class[one] = whole - self.costs[one].get(one, 0)
+        return {instance: of_class[one] for instance, one in self.class_of[resource].items()}
 
 
 def listed_costs(costs: Costs, instances: Mapping[str, Collection[str]]) -> Listed:
@@ -43,17 +46,15 @@ def listed_costs(costs: Costs, instances: Mapping[str, Collection[str]]) -> List
         for one in named:
             table[one].append(index)
     class_number: dict[tuple[str, tuple[int, ...]], int] = {}
-    class_of: dict[Instance, int] = {}
-    sizes: list[int] = []
+    class_of: dict[str, dict[str, int]] = {}
+    sizes: Counter[int] = Counter()
     for resource, ids in instances.items():
         table = member[resource]
-        for one in ids:
-            key = resource, tuple(table.get(one, ()))
-            found = class_number.setdefault(key, len(class_number))
-            if found == len(sizes):
-                sizes.append(0)
-            sizes[found] += 1
-            class_of[Instance(resource, one)] = found
+        of_resource = {
+            one: class_number.setdefault((resource, tuple(table.get(one, ()))), len(class_number)) for one in ids
+        }
+        sizes.update(of_resource.values())
+        class_of[resource] = of_resource
     classes: list[list[int]] = [[] for _ in sets]
     for (_, held), found in class_number.items():
         for index in held:
@@ -68,11 +69,11 @@ def listed_costs(costs: Costs, instances: Mapping[str, Collection[str]]) -> List
     if costs.unlisted == "farthest":
         spoken_of = {(name, entry.resource, entry.to_resource) for name, entry in entries}
         _fill(one_way, class_number, spoken_of, FULL * costs.scale)
-    summed: list[dict[int, int]] = [{} for _ in sizes]
+    summed: list[dict[int, int]] = [{} for _ in class_number]
     for (_, source, target), cost in one_way.items():
         summed[source][target] = summed[source].get(target, 0) + cost
         summed[target][source] = summed[target].get(source, 0) + cost
-    return Listed(class_of, tuple(sizes), tuple(summed))
+    return Listed(class_of, tuple(sizes[one] for one in range(len(class_number))), tuple(summed))
 
 
 def _fill(

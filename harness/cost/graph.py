@@ -12,7 +12,7 @@ from numaproof.harness.cost.costs import SYSTEM, Costs
 from numaproof.harness.cost.cpu_pieces import Piece, cut_into_pieces, total_costs
 from numaproof.harness.cost.explicit import listed_costs
 from numaproof.harness.cost.inner import Alike, Inner, Table
-from numaproof.harness.cost.names import CPU, MEMORY, Instance, layer_order, natural, number_of
+from numaproof.harness.cost.names import CPU, MEMORY, layer_order, natural, number_of
 from numaproof.harness.cost.pairs import Chosen
 
 
@@ -148,7 +148,9 @@ class _Builder:
         self._costs = costs
         self._wanted = wanted
         self._offered = offered
-        self._required = {Instance(resource, one) for resource, ids in required.items() for one in ids}
+        self._required = {resource: frozenset(required.get(resource, ())) for resource in wanted}
+        cpus = offered[CPU] if CPU in wanted and costs.system is not None else ()
+        self._cpus = {one: number_of(one) for one in cpus}
         self._compound = compound
         self._listed = listed_costs(costs, {resource: _single(resource, offered[resource]) for resource in wanted})
         self._system_unit = costs.scaled(SYSTEM, 1) if costs.system is not None else 0
@@ -178,8 +180,11 @@ class _Builder:
         return Graph(layers, vertices, tuple(map(tuple, weights)), tables, self._costs.scale, self._rest)
 
     def _in_order(self, spots: list[_Spot]) -> list[_Spot]:
-        first = {id(spot): min(map(natural, spot.vertex.inner.ids)) for spot in spots}
-        return sorted(spots, key=lambda spot: (layer_order(spot.vertex.resource), first[id(spot)]))
+        def first(spot: _Spot) -> Hashable:
+            ids = spot.vertex.inner.ids
+            return min(map(self._cpus.__getitem__, ids)) if isinstance(spot.place, Piece) else min(map(natural, ids))
+
+        return sorted(spots, key=lambda spot: (layer_order(spot.vertex.resource), first(spot)))
 
     def _tie_breaks(self) -> dict[str, dict[str, int]]:
         """By resource and id: how near an instance is to all others that are free, devices of all resources, or CPUs.
@@ -196,12 +201,7 @@ class _Builder:
             elif resource == MEMORY:
                 totals[resource] = dict.fromkeys(ids, 0)
             else:
-                of_class: dict[int, int] = {}
-                for one in ids:
-                    found = among_devices.class_of[Instance(resource, one)]
-                    if found not in of_class:
-                        of_class[found] = among_devices.total(found)
-                totals[resource] = {one: of_class[among_devices.class_of[Instance(resource, one)]] for one in ids}
+                totals[resource] = among_devices.totals(resource)
         divisor = math.gcd(*(one for table in totals.values() for one in table.values())) or 1
         largest = {resource: max(table.values()) for resource, table in totals.items()}
         return {
@@ -211,30 +211,29 @@ class _Builder:
 
     def _cpu_totals(self, ids: Sequence[str]) -> dict[str, int]:
         listed = listed_costs(self._costs, {CPU: ids})
-        totals = {one: listed.total(listed.class_of[Instance(CPU, one)]) for one in ids}
+        totals = listed.totals(CPU)
         if self._costs.system is not None:
-            numbers = {number_of(one): one for one in ids}
+            numbers = {number: one for one, number in self._cpus.items()}
             for cpu, total in total_costs(self._costs.system, numbers).items():
                 totals[numbers[cpu]] += 2 * total * self._system_unit
         return totals
 
     def _key(self, resource: str, one: str) -> Hashable:
         """What instances have to have in common to be in one vertex, apart from where they are in the system."""
-        instance = Instance(resource, one)
-        alike = self._listed.class_of[instance], instance in self._required
+        alike = self._listed.class_of[resource][one], one in self._required[resource]
         return alike if self._compound else (*alike, one)
 
     def _cpu_spots(self, within: dict[tuple[Piece, Piece], int]) -> list[_Spot]:
         system = self._costs.system
         assert system is not None
         nearness = self._nearness[CPU]
-        keys = {number_of(one): self._key(CPU, one) for one in self._offered[CPU]}
+        keys = {number: self._key(CPU, one) for one, number in self._cpus.items()}
 
         def inner_cost(between: int, key: Hashable) -> int:
             found = key[0] if isinstance(key, tuple) else 0
             return (2 * between * self._system_unit + self._listed.between(found, found)) * self._rest
 
-        each = {number_of(one): nearness[one] for one in self._offered[CPU]}
+        each = {number: nearness[one] for one, number in self._cpus.items()}
         pieces = cut_into_pieces(system, keys, inner_cost, each)
         within |= pieces.within
         spots = []
@@ -254,8 +253,8 @@ class _Builder:
                 groups[self._key(resource, one), nearness[one]].append(one)
         spots = []
         for ids in groups.values():
-            needed = Instance(resource, ids[0]) in self._required
-            classes = tuple(self._listed.class_of[Instance(resource, one)] for one in _single(resource, ids))
+            needed = ids[0] in self._required[resource]
+            classes = tuple(self._listed.class_of[resource][one] for one in _single(resource, ids))
             between = self._listed.between(classes[0], classes[0]) * self._rest
             place = tuple(map(number_of, ids[0].split("+"))) if in_system else None
             each = nearness[ids[0]]
