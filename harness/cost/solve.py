@@ -5,9 +5,9 @@ from fractions import Fraction
 from random import Random
 
 from numaproof.harness.cost.anneal import anneal
+from numaproof.harness.cost.build import build
 from numaproof.harness.cost.costs import Costs
 from numaproof.harness.cost.exact import Search
-from numaproof.harness.cost.graph import build
 from numaproof.harness.cost.greedy import walk
 from numaproof.harness.cost.reduce import reduced
 from numaproof.harness.cost.solution import Solution

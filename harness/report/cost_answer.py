@@ -4,8 +4,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from numaproof.harness.cost.build import build
 from numaproof.harness.cost.costs import Costs
-from numaproof.harness.cost.graph import Graph, build
+from numaproof.harness.cost.graph import Graph
 from numaproof.harness.cost.names import Instance
 from numaproof.harness.cost.pairs import Pair, pairs
 from numaproof.harness.cost.solution import Solution

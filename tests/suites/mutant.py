@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from numaproof.harness.cost.build import _Builder
 from numaproof.harness.cost.costs import Unlisted
-from numaproof.harness.cost.graph import _Builder
 from numaproof.harness.cost.solution import Solution
 from numaproof.harness.decision import selection
 from numaproof.harness.decision.node_costs import Listed, NodeCosts, Reported

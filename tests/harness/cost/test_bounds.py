@@ -2,9 +2,9 @@
 
 from fractions import Fraction
 
+from numaproof.harness.cost.build import build
 from numaproof.harness.cost.costs import Costs, Entry, Report
 from numaproof.harness.cost.exact import Search
-from numaproof.harness.cost.graph import build
 from numaproof.harness.cost.greedy import walk
 
 A, B = "a.example/x", "b.example/y"

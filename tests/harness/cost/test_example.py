@@ -34,9 +34,9 @@ from pathlib import Path
 import pytest
 
 from numaproof.fake_sysfs.strict_yaml import load
+from numaproof.harness.cost.build import build
 from numaproof.harness.cost.costfile import costs_of
 from numaproof.harness.cost.costs import Costs
-from numaproof.harness.cost.graph import build
 from numaproof.harness.cost.greedy import walk
 from numaproof.harness.cost.pairs import pairs
 from numaproof.harness.cost.solve import solve

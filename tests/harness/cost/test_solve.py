@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numaproof.errors import UserError
+from numaproof.harness.cost.build import build
 from numaproof.harness.cost.costs import Costs, Entry, Report
 from numaproof.harness.cost.exact import Search
-from numaproof.harness.cost.graph import build
 from numaproof.harness.cost.greedy import walk
 from numaproof.harness.cost.pairs import cost_of
 from numaproof.harness.cost.solve import solve
