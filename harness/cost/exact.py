@@ -26,6 +26,10 @@ class _Relaxed:
     branch: int  # the vertex that is farthest from what was assumed of it
 
 
+# By layer, the cheapest first: what an instance adds at the least, and of which vertex.
+_Prices = list[list[tuple[int, int]]]
+
+
 class Search:
     """Looks for the solution of the least weight, with proof; can be interrupted and resumed."""
 
@@ -92,14 +96,19 @@ class Search:
         self._consider(self._root)
 
     def _consider(self, region: _Region) -> None:
+        """Keep a region for later, unless nothing in it can be better than what is known."""
         self.searched += 1
-        relaxed = self._relax(region)
-        if relaxed is None:
-            return
-        if relaxed.weight < self.best_weight:
-            self.improve(relaxed.counts)
-        if relaxed.bound < self.best_weight:
-            heapq.heappush(self._open, (relaxed.bound, -self.searched, region, relaxed))
+        while (found := self._relax(region)) is not None:
+            relaxed, prices = found
+            if relaxed.weight < self.best_weight:
+                self.improve(relaxed.counts)
+            if relaxed.bound >= self.best_weight:
+                return
+            tighter = self._tightened(region, relaxed, prices)
+            if tighter == region:
+                heapq.heappush(self._open, (relaxed.bound, -self.searched, region, relaxed))
+                return
+            region = tighter
 
     def _sort(self) -> None:
         """For every vertex: the vertices of each layer, those first for which it is charged least."""
@@ -108,7 +117,7 @@ class Search:
             for one, charges in enumerate(self._share)
         ]
 
-    def _relax(self, region: _Region) -> _Relaxed | None:
+    def _relax(self, region: _Region) -> tuple[_Relaxed, _Prices] | None:
         """Let every vertex have the partners it likes best; None if the region holds no solution."""
         graph, least, most = self._graph, region.least, region.most
         room = [high - low for low, high in zip(least, most, strict=True)]
@@ -117,6 +126,7 @@ class Search:
         bound = graph.weight(least)
         counts = list(least)
         assumed: list[tuple[int, int]] = []  # vertex, what is assumed for all its further instances
+        all_prices: _Prices = []
         for number, layer in enumerate(graph.layers):
             wanted = missing[number]
             if wanted == 0:
@@ -132,6 +142,7 @@ class Search:
                     self._work += len(missing) + min(room[one], wanted)
                     prices.append((self._price(one, number, wanted, least, room, price), one))
             prices.sort()
+            all_prices.append(prices)
             for price, one in prices:
                 units = min(room[one], wanted)
                 counts[one] += units
@@ -140,7 +151,7 @@ class Search:
                 wanted -= units
                 if not wanted:
                     break
-        return self._judged(region, counts, taken, assumed, bound)
+        return self._judged(region, counts, taken, assumed, bound), all_prices
 
     def _others(self, one: int, layer: int, missing: Sequence[int], room: Sequence[int]) -> int:
         """What an instance is charged, at the least, for what is missing in the other layers."""
@@ -205,6 +216,27 @@ class Search:
             if real - wish > worst:
                 worst, branch = real - wish, one
         return _Relaxed(bound, tuple(counts), weight, branch)
+
+    def _tightened(self, region: _Region, relaxed: _Relaxed, all_prices: _Prices) -> _Region:
+        """The region without what the bound shows to be too dear in it.
+
+        To take one more of a vertex instead of the dearest one taken, or to do without the last one taken of a vertex
+        for the cheapest one left, adds the difference of their prices to the bound.
+        """
+        least, most = list(region.least), list(region.most)
+        spare = self.best_weight - relaxed.bound
+        for prices in all_prices:
+            taken = [price for price, one in prices if relaxed.counts[one] > region.least[one]]
+            left = [price for price, one in prices if relaxed.counts[one] < region.most[one]]
+            if not taken or not left:
+                continue
+            dearest, cheapest = taken[-1], left[0]
+            for price, one in prices:
+                if relaxed.counts[one] == region.least[one] and price - dearest >= spare:
+                    most[one] = region.least[one]
+                elif region.most[one] == region.least[one] + 1 == relaxed.counts[one] and cheapest - price >= spare:
+                    least[one] = region.most[one]
+        return _Region(tuple(least), tuple(most))
 
     def _shift(self) -> None:
         """Where a vertex is charged more for a partner than for those it would have, the partner can bear the rest.

@@ -14,9 +14,12 @@ from numaproof.harness.cost.solution import Solution
 
 DEFAULT_SEED = 1
 
-# How much the exact solver works before the annealing, and after it: two seconds or so, where it is hard.
+# How much the exact solver works before the annealing; after it, a second or two where it is hard; and then only as
+# long as the answer could still be more than 1% too dear.
 _AT_FIRST = 20_000
-_AT_MOST = 1_500_000
+_THEN = 1_500_000
+_AT_LAST = 8_000_000
+_CLOSE = 100  # parts of which the bound is one off at the most
 _ROUNDS = 20  # of sharpening its bound in between
 _ANNEALINGS = 8
 
@@ -47,7 +50,8 @@ def solve(
         annealed = graph.cost_of(smaller.graph.weight(found))
         search.improve(found)
         search.sharpen(_ROUNDS)
-        search.run(_AT_MOST)
+        if not search.run(_THEN) and search.best_weight * _CLOSE > search.bound * (_CLOSE + 1):
+            search.run(_AT_LAST)
     return Solution(
         costs,
         smaller.graph.chosen(search.best),
