@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from numaproof.fake_sysfs.cost_table import LOCAL_DISTANCE, PER_BRIDGE, SAME_BUS
+from numaproof.fake_sysfs.cost_table import HOST_BRIDGES, LOCAL_DISTANCE, PER_BRIDGE, SAME_BUS
 from numaproof.fake_sysfs.pci_places import Place, bridges_between
 
 Distances = Mapping[int, Mapping[int, int]]  # SLIT: from every NUMA node to every one
@@ -18,8 +18,8 @@ class _Group:
     linked: bool
 
 
-# What can be told of devices below another host bridge: their node, the bridges above them, whether they have links.
-_Outline = tuple[int, int, bool]
+# What counts of devices below another host bridge: their node, and whether they have links.
+_Outline = tuple[int, bool]
 
 
 def pci_costs(
@@ -35,7 +35,7 @@ def pci_costs(
     outside: dict[str, dict[_Outline, list[str]]] = defaultdict(lambda: defaultdict(list))
     for group, members in far.items():
         inside[group.place.root].append(group)
-        outside[group.place.root][group.place.node, group.place.depth, group.linked] += members
+        outside[group.place.root][group.place.node, group.linked] += members
     merged: dict[tuple[int, tuple[str, ...]], list[str]] = defaultdict(list)
     for group, members in near.items():
         by_cost: dict[int, list[str]] = defaultdict(list)
@@ -44,9 +44,9 @@ def pci_costs(
                 by_cost[PER_BRIDGE * bridges_between(group.place, other.place) or SAME_BUS] += far[other]
         row = distances.get(group.place.node, {})
         for root, outlines in outside.items():
-            for (node, depth, has_links), names in outlines.items():
+            for (node, has_links), names in outlines.items():
                 if root != group.place.root and not (group.linked and has_links):
-                    by_cost[PER_BRIDGE * (group.place.depth + depth) + row.get(node, LOCAL_DISTANCE)] += names
+                    by_cost[HOST_BRIDGES + row.get(node, LOCAL_DISTANCE)] += names
         for cost, found in by_cost.items():
             merged[cost, tuple(found)] += members
     for (cost, reached), starting in merged.items():

@@ -61,7 +61,7 @@ def from_files(root: Path) -> Pairs:
             else:
                 known = home[a] in slit and home[b] in slit
                 between = int(slit[home[a]][order.index(home[b])]) if known else 10
-                told[a, b] = between + 2 * (len(way[a]) + len(way[b]) - 2)
+                told[a, b] = between + 8
     return told
 
 
@@ -78,7 +78,7 @@ def test_each_bridge_between_two_devices_counts() -> None:
     """The GPU at 3c and the card at 3d lie behind two ports of one switch; the GPU at 17 below another host bridge."""
     told = pairs(device_costs(parse_machine(str(BRIDGES)), [GPU, FAR_GPU, VF]))
     assert told[GPU, NIC] == 4  # 3b:04.0 and 3b:08.0, 2 each
-    assert told[FAR_GPU, NIC] == 10 + 2 * (1 + 3)  # its own port; the port, the switch and its port of the other
+    assert told[FAR_GPU, NIC] == 10 + 8  # over two host bridges, whatever is below them
     assert told[VF, NIC] == 1  # one card
     assert told[VF, GPU] == 4  # from where its card stands
 
@@ -125,9 +125,9 @@ def test_a_device_of_no_known_node_is_near_and_far_from_nothing() -> None:
     roots = (PciRoot(0, 0, (device("0000:00:01.0", -1),)), PciRoot(0, 0x80, (device("0000:80:01.0", 1),)))
     nodes = (NumaNode(0, 1 << 30), NumaNode(1, 0))
     machine = Machine("m", (Cpu(0, 0, 0, 0, 0), Cpu(1, 1, 0, 0, 1)), nodes, pci=roots)
-    assert pairs(device_costs(machine, ["0000:00:01.0"])) == {("0000:00:01.0", "0000:80:01.0"): 10}
+    assert pairs(device_costs(machine, ["0000:00:01.0"])) == {("0000:00:01.0", "0000:80:01.0"): 10 + 8}
     assert pairs(device_costs(machine, ["0000:80:01.0"])) == {
-        ("0000:80:01.0", "0000:00:01.0"): 10,
+        ("0000:80:01.0", "0000:00:01.0"): 10 + 8,
         ("0000:80:01.0", "cpu0"): 20,
         ("0000:80:01.0", "cpu1"): 10,
         ("0000:80:01.0", "node0"): 20,  # node 1 has no memory

@@ -135,7 +135,7 @@ def test_a_look_at_the_tree_tells_costs_to_everything(tmp_path: Path) -> None:
     }
     assert told[GPU, "rdma/hca", NIC] == 4
     assert told[GPU, "example.com/vf", VFS[0]] == 4
-    assert told[GPU, "example.com/gpu", FAR_GPU] == told[FAR_GPU, "example.com/gpu", GPU] == 10 + 2 * (3 + 1)
+    assert told[GPU, "example.com/gpu", FAR_GPU] == told[FAR_GPU, "example.com/gpu", GPU] == 10 + 8
     assert told[FAR_GPU, "memory", "node0"] == told[FAR_GPU, "cpu", "cpu0"] == 10
     assert {domain for _, domain, _ in told} == {"cpu", "memory", "example.com/gpu", "rdma/hca", "example.com/vf"}
 
