@@ -83,7 +83,9 @@ class _Builder:
         self._system_unit = costs.scaled(SYSTEM, 1) if costs.system is not None else 0
         self._nearness = self._tie_breaks()
         most = sum(count * max(self._nearness[resource].values()) for resource, count in wanted.items())
-        self._rest = 2 * (most + 1)  # even, so that weights can be halved
+        self._guess = most + 1
+        everything = sum(wanted.values())
+        self._rest = 2 * (everything * everything + 1) * self._guess  # even, so that weights can be halved
 
     def graph(self) -> Graph:
         """The graph, with as few vertices as there are different instances."""
@@ -158,7 +160,7 @@ class _Builder:
 
         def inner_cost(between: int, key: Hashable) -> int:
             found = key[0] if isinstance(key, tuple) else 0
-            return (2 * between * self._system_unit + self._listed.between(found, found)) * self._rest
+            return 2 * between * self._system_unit * self._rest + self._listed_weight(found, found)
 
         each = {number: nearness[one] for one, number in self._cpus.items()}
         pieces = cut_into_pieces(system, keys, inner_cost, each)
@@ -182,7 +184,7 @@ class _Builder:
         for ids in groups.values():
             needed = ids[0] in self._required[resource]
             classes = tuple(self._listed.class_of[resource][one] for one in _single(resource, ids))
-            between = self._listed.between(classes[0], classes[0]) * self._rest
+            between = self._listed_weight(classes[0], classes[0])
             place = tuple(map(number_of, ids[0].split("+"))) if in_system else None
             each = nearness[ids[0]]
             if place is not None:
@@ -199,16 +201,19 @@ class _Builder:
 
     def _weights(self, spots: Sequence[_Spot], within: Mapping[tuple[Piece, Piece], int]) -> list[list[int]]:
         weights = [[0] * len(spots) for _ in spots]
-        listed = self._listed
         for i, one in enumerate(spots):
             row = weights[i]
             for j in range(i):
                 other = spots[j]
-                weight = sum(listed.between(a, b) for a in one.classes for b in other.classes)
+                weight = sum(self._listed_weight(a, b) for a in one.classes for b in other.classes)
                 if one.place is not None and other.place is not None:
-                    weight += self._system_unit * self._apart(one.place, other.place, within)
-                row[j] = weights[j][i] = weight * self._rest
+                    weight += self._system_unit * self._apart(one.place, other.place, within) * self._rest
+                row[j] = weights[j][i] = weight
         return weights
+
+    def _listed_weight(self, one: int, other: int) -> int:
+        """The weight of a pair by what is listed; at equal cost, what is listed comes before what is left out."""
+        return self._listed.between(one, other) * self._rest + self._listed.guesses(one, other) * self._guess
 
     def _apart(
         self,

@@ -1,7 +1,7 @@
 """The costs that reporters list, between classes of instances that stand in the same entries."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from numaproof.harness.cost.costs import FULL, SYSTEM, Costs
@@ -14,10 +14,15 @@ class Listed:
     class_of: Mapping[str, Mapping[str, int]]  # by resource and id
     sizes: tuple[int, ...]
     costs: tuple[Mapping[int, int], ...]  # by class: both directions, scaled and summed; absent: nothing
+    guessed: tuple[Mapping[int, int], ...]  # by class: of how many directions the cost was not listed, but ruled
 
     def between(self, one: int, other: int) -> int:
         """What two instances of these classes cost with each other."""
         return self.costs[one].get(other, 0)
+
+    def guesses(self, one: int, other: int) -> int:
+        """In how many directions nobody lists what two such instances cost, though a rule says it: 0, 1 or 2."""
+        return self.guessed[one].get(other, 0)
 
     def totals(self, resource: str) -> dict[str, int]:
         """What each instance of a resource costs with all the others together."""
@@ -66,23 +71,33 @@ def listed_costs(costs: Costs, instances: Mapping[str, Collection[str]]) -> List
         for source in classes[number[entry.resource, entry.ids]]:
             for target in classes[number[entry.to_resource, entry.to_ids]]:
                 one_way[reporter, source, target] = cost
+    left_out: dict[tuple[str, int, int], int] = {}
     if costs.unlisted == "farthest":
         spoken_of = {(name, entry.resource, entry.to_resource) for name, entry in entries}
-        _fill(one_way, class_number, spoken_of, FULL * costs.scale)
-    summed: list[dict[int, int]] = [{} for _ in class_number]
-    for (_, source, target), cost in one_way.items():
-        summed[source][target] = summed[source].get(target, 0) + cost
-        summed[target][source] = summed[target].get(source, 0) + cost
-    return Listed(class_of, tuple(sizes[one] for one in range(len(class_number))), tuple(summed))
+        left_out = dict.fromkeys(_left_out(one_way, class_number, spoken_of), FULL * costs.scale)
+    return Listed(
+        class_of,
+        tuple(sizes[one] for one in range(len(class_number))),
+        _summed({**one_way, **left_out}, len(class_number)),
+        _summed(dict.fromkeys(left_out, 1), len(class_number)),
+    )
 
 
-def _fill(
-    one_way: dict[tuple[str, int, int], int],
+def _summed(one_way: Mapping[tuple[str, int, int], int], classes: int) -> tuple[Mapping[int, int], ...]:
+    """Both directions together."""
+    summed: list[dict[int, int]] = [{} for _ in range(classes)]
+    for (_, source, target), number in one_way.items():
+        summed[source][target] = summed[source].get(target, 0) + number
+        summed[target][source] = summed[target].get(source, 0) + number
+    return tuple(summed)
+
+
+def _left_out(
+    one_way: Collection[tuple[str, int, int]],
     class_number: Mapping[tuple[str, tuple[int, ...]], int],
     spoken_of: Collection[tuple[str, str, str]],
-    largest: int,
-) -> None:
-    """Put the largest cost wherever a reporter lists some instances of a resource, and others not."""
+) -> Iterator[tuple[str, int, int]]:
+    """The pairs that a reporter does not list, though it lists others of the same resources."""
     by_resource: dict[str, list[int]] = defaultdict(list)
     for (resource, _), found in class_number.items():
         by_resource[resource].append(found)
@@ -91,4 +106,5 @@ def _fill(
         if reporter != SYSTEM:
             for source in by_resource[resource]:
                 for target in by_resource[to_resource]:
-                    one_way.setdefault((reporter, source, target), largest)
+                    if (reporter, source, target) not in one_way:
+                        yield reporter, source, target

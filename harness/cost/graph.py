@@ -41,8 +41,9 @@ class Layer:
 class Graph:
     """A request's graph. Its weights are whole numbers: the cost in units of 1 / scale, times `rest`, plus a tie-break.
 
-    The tie-break is smaller than `rest` for any solution, so that it counts among solutions of equal cost only. It is
-    the less, the farther what is taken is from all that stays free: cheap sets are left whole.
+    The tie-break is smaller than `rest` for any solution, so that it counts among solutions of equal cost only. First,
+    pairs that are listed come before pairs that are only ruled to be as far. Then it is the less, the farther what is
+    taken is from all that stays free: cheap sets are left whole.
     """
 
     layers: tuple[Layer, ...]

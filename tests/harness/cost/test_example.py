@@ -36,7 +36,7 @@ import pytest
 from numaproof.fake_sysfs.strict_yaml import load
 from numaproof.harness.cost.build import build
 from numaproof.harness.cost.costfile import costs_of
-from numaproof.harness.cost.costs import Costs
+from numaproof.harness.cost.costs import Costs, Entry, Report
 from numaproof.harness.cost.greedy import walk
 from numaproof.harness.cost.pairs import pairs
 from numaproof.harness.cost.solve import solve
@@ -111,3 +111,16 @@ def test_the_trap_of_unlisted_pairs(unlisted: str, near: bool) -> None:
         ruled, {"cpu": 1, "example.com/bar": 1}, available={**costs.instances, "example.com/bar": ("card0",)}
     )
     assert (int(chosen.chosen["cpu"][0].removeprefix("cpu")) <= 20) is near
+
+
+def test_linked_devices_come_first_where_all_links_cost_the_same() -> None:
+    # g0 - g2 and g1 - g3 are linked, at 15 either way: both are remapped to 100 + 100, as far as by `farthest` a pair
+    # is that nobody lists. It is listed all the same.
+    gpu = "example.com/gpu"
+    links = (("g0", "g2"), ("g2", "g0"), ("g1", "g3"), ("g3", "g1"))
+    report = Report(gpu, tuple(Entry(gpu, (one,), gpu, (other,), Fraction(15)) for one, other in links))
+    costs = Costs({gpu: ("g0", "g1", "g2", "g3")}, (report,), None, "farthest")
+    solution = solve(costs, {gpu: 2})
+    assert solution.chosen == {gpu: ("g0", "g2")}
+    assert solution.cost == 200
+    assert solve(costs, {gpu: 2}, available={gpu: ("g0", "g1", "g3")}).chosen == {gpu: ("g1", "g3")}
