@@ -19,7 +19,7 @@ class Edge:
 
     one: int
     other: int
-    pairs: tuple[Pair, ...]
+    pairs: tuple[Pair, ...]  # from `one` to `other`
     cost: Fraction  # of all its pairs together
 
 
@@ -55,8 +55,12 @@ def answer(
         vertex_of.update((Instance(vertex.resource, one), number) for one in taken)
     found: dict[tuple[int, int], list[Pair]] = {}
     for pair in pairs(costs, solution.chosen):
-        first, second = sorted((vertex_of[pair.one], vertex_of[pair.other]))
-        found.setdefault((first, second), []).append(pair)
+        first, second = vertex_of[pair.one], vertex_of[pair.other]
+        if first <= second:
+            found.setdefault((first, second), []).append(pair)
+        else:  # cpu1 comes before cpu2, and the vertex of cpu2 may begin with cpu0
+            turned = Pair(pair.other, pair.one, pair.back, pair.there, pair.cost)
+            found.setdefault((second, first), []).append(turned)
     edges = tuple(
         Edge(first, second, tuple(members), sum((pair.cost for pair in members), Fraction(0)))
         for (first, second), members in sorted(found.items())
