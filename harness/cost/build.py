@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from numaproof.errors import UserError
 from numaproof.harness.cost.costs import SYSTEM, Costs
 from numaproof.harness.cost.cpu_pieces import Piece, cut_into_pieces, total_costs
-from numaproof.harness.cost.explicit import listed_costs
 from numaproof.harness.cost.graph import Graph, Layer, Vertex
 from numaproof.harness.cost.inner import Alike
+from numaproof.harness.cost.listed import listed_costs
 from numaproof.harness.cost.names import CPU, MEMORY, layer_order, natural, number_of
 
 

@@ -35,8 +35,8 @@ class Nested:
     """
 
     def __init__(self, parts: Sequence["Inner"], between: int) -> None:
-        self._parts = tuple(parts)
-        self._between = between
+        self.parts = tuple(parts)
+        self.between = between
         self._most = -1
         self._table: Table = ()
         self._kinds: list[_Kind] = []
@@ -45,7 +45,7 @@ class Nested:
     @property
     def ids(self) -> tuple[str, ...]:
         """All instances, in the order in which they are taken."""
-        return tuple(one for part in self._parts for one in part.ids)
+        return tuple(one for part in self.parts for one in part.ids)
 
     def table(self, most: int) -> Table:
         """The cheapest cost of up to `most` of them."""
@@ -72,9 +72,9 @@ class Nested:
         taken of the others, and kinds of parts are added one after another.
         """
         by_table: dict[Table, list[Inner]] = defaultdict(list)
-        for part in self._parts:
+        for part in self.parts:
             by_table[part.table(most)].append(part)
-        self._kinds = [_Kind(tuple(parts), table, self._between) for table, parts in by_table.items()]
+        self._kinds = [_Kind(tuple(parts), table, self.between) for table, parts in by_table.items()]
         self._shares = []
         total: list[int] = [0]
         for kind in self._kinds:
@@ -83,7 +83,7 @@ class Nested:
             merged, shares = _merged(total, own, length)
             total = merged
             self._shares.append(shares)
-        self._table = tuple((twice + self._between * count * count) // 2 for count, twice in enumerate(total))
+        self._table = tuple((twice + self.between * count * count) // 2 for count, twice in enumerate(total))
         self._most = most
 
 

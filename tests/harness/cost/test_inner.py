@@ -32,10 +32,10 @@ def _cost(tree: Inner, taken: frozenset[str]) -> int:
     if isinstance(tree, Alike):
         here = len(taken.intersection(tree.ids))
         return tree.each * here + tree.between * (here * (here - 1) // 2)
-    parts = tree._parts
+    parts = tree.parts
     numbers = [len(taken.intersection(part.ids)) for part in parts]
     across = sum(one * other for one, other in combinations(numbers, 2))
-    return sum(_cost(part, taken) for part in parts) + tree._between * across
+    return sum(_cost(part, taken) for part in parts) + tree.between * across
 
 
 @UNHURRIED
