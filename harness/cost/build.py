@@ -83,9 +83,10 @@ class _Builder:
         self._system_unit = costs.scaled(SYSTEM, 1) if costs.system is not None else 0
         self._nearness = self._tie_breaks()
         most = sum(count * max(self._nearness[resource].values()) for resource, count in wanted.items())
-        self._guess = most + 1
+        # Each is more than all that comes after it can add up to; and even, so that weights can be halved.
+        self._guess = 2 * (most + 1)
         everything = sum(wanted.values())
-        self._rest = 2 * (everything * everything + 1) * self._guess  # even, so that weights can be halved
+        self._rest = (everything * everything + 1) * self._guess
 
     def graph(self) -> Graph:
         """The graph, with as few vertices as there are different instances."""

@@ -146,3 +146,11 @@ def test_more_is_required_than_asked_for() -> None:
     with pytest.raises(UserError) as refused:
         solve(Costs({"a.example/x": ("i0", "i1")}, ()), {"a.example/x": 1}, required={"a.example/x": ("i0", "i1")})
     assert str(refused.value) == "a.example/x: 1 of it are asked for, and 2 have to be among them"
+
+
+@UNHURRIED
+@given(problems())
+def test_weights_between_vertices_can_be_halved(problem: Problem) -> None:
+    """The exact search shares them out between the two."""
+    graph = build(*problem)
+    assert all(weight % 2 == 0 for row in graph.weights for weight in row)
