@@ -23,6 +23,8 @@ CPU = "cpu"
 MEMORY = "memory"
 
 _DIGITS = re.compile(r"(\d+)")
+# A number with zeros before it is not counted on: 07 and 8 are no run.
+_NUMBERED = re.compile(r"(?P<prefix>(?:.*\D)?)(?P<number>0|[1-9]\d*)")
 _PCI_ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
@@ -66,22 +68,21 @@ def layer_order(resource: str) -> tuple[int, str]:
 
 def format_ids(ids: Iterable[str]) -> str:
     """`cpu0-3,8` for the ids cpu0, cpu1, cpu2, cpu3 and cpu8: short enough to stand in a drawing."""
-    words: list[str] = []
-    runs: list[tuple[str, int, int]] = []  # prefix, first, last: of the words, as far as they are runs
+    runs: list[tuple[str, int, int]] = []  # what stands before the number, first and last number; -1: there is none
     for one in sorted(ids, key=natural):
-        found = re.fullmatch(r"(.*?)(\d+)", one)
-        # A number with zeros before it is not counted on: 07 and 8 are no run.
-        if found is None or (found[2] != "0" and found[2].startswith("0")):
-            runs.append(("", -1, -1))
-            words.append(one)
+        found = _NUMBERED.fullmatch(one)
+        if found is None:
+            runs.append((one, -1, -1))
             continue
-        prefix, number = found[1], int(found[2])
-        if runs and runs[-1][0] == prefix and runs[-1][2] == number - 1 and runs[-1][1] >= 0:
-            first = runs[-1][1]
-            runs[-1] = (prefix, first, number)
-            words[-1] = f"{words[-1].partition('-')[0] if first != number - 1 else words[-1]}-{number}"
+        prefix, number = found["prefix"], int(found["number"])
+        if runs and runs[-1][0] == prefix and runs[-1][2] == number - 1 >= 0:
+            runs[-1] = (prefix, runs[-1][1], number)
         else:
-            same = bool(runs) and runs[-1][1] >= 0 and runs[-1][0] == prefix
             runs.append((prefix, number, number))
-            words.append(str(number) if same else one)
+    words = []
+    before: str | None = None
+    for prefix, first, last in runs:
+        numbers = "" if first < 0 else str(first) if first == last else f"{first}-{last}"
+        words.append(numbers if prefix == before and numbers else prefix + numbers)
+        before = prefix if numbers else None
     return ",".join(words)
