@@ -16,6 +16,7 @@ RANKS = (
     ("topology",),
     ("providers", "cost"),
     ("decision",),
+    ("affinity",),
     ("vectors", "scenario"),
     ("node", "runtimes"),
     ("rig",),
@@ -35,7 +36,7 @@ BESIDE = {
 }
 
 # What deciding must not touch: files, sockets, processes, clocks.
-PURE = ("pods", "topology", "providers", "cost", "decision")
+PURE = ("pods", "topology", "providers", "cost", "decision", "affinity")
 IMPURE = {
     *("os", "pathlib", "shutil", "tempfile"),
     *("socket", "subprocess", "threading", "asyncio", "signal"),

@@ -38,6 +38,12 @@ class _EventKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enum
     ADMITTED: _EventKind.ValueType  # 5
     REJECTED: _EventKind.ValueType  # 6
     REMOVED: _EventKind.ValueType  # 7
+    PENDING: _EventKind.ValueType  # 8
+    """A pod waits to be bound; message says for what."""
+    EVICTED: _EventKind.ValueType  # 9
+    """A pod that does not tolerate a new taint is gone; message says which."""
+    TAINTED: _EventKind.ValueType  # 10
+    """The node's taints changed; message lists them."""
 
 class EventKind(_EventKind, metaclass=_EventKindEnumTypeWrapper): ...
 
@@ -53,6 +59,12 @@ PLUGIN_GONE: EventKind.ValueType  # 4
 ADMITTED: EventKind.ValueType  # 5
 REJECTED: EventKind.ValueType  # 6
 REMOVED: EventKind.ValueType  # 7
+PENDING: EventKind.ValueType  # 8
+"""A pod waits to be bound; message says for what."""
+EVICTED: EventKind.ValueType  # 9
+"""A pod that does not tolerate a new taint is gone; message says which."""
+TAINTED: EventKind.ValueType  # 10
+"""The node's taints changed; message lists them."""
 global___EventKind = EventKind
 
 @typing.final
@@ -129,7 +141,9 @@ class Verdict(google.protobuf.message.Message):
     MESSAGE_FIELD_NUMBER: builtins.int
     admitted: builtins.bool
     reason: builtins.str
-    """The kubelet's word: "TopologyAffinityError"; empty when admitted."""
+    """The kubelet's word: "TopologyAffinityError"; empty when admitted. "Pending": the pod is here, holds nothing, and
+    waits to be bound.
+    """
     message: builtins.str
     """The kubelet's sentence; empty when admitted."""
     def __init__(
@@ -152,6 +166,7 @@ class Pod(google.protobuf.message.Message):
     NAME_FIELD_NUMBER: builtins.int
     QOS_CLASS_FIELD_NUMBER: builtins.int
     CONTAINERS_FIELD_NUMBER: builtins.int
+    BINDING_FIELD_NUMBER: builtins.int
     uid: builtins.str
     namespace: builtins.str
     name: builtins.str
@@ -161,6 +176,10 @@ class Pod(google.protobuf.message.Message):
     def containers(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Container]:
         """In the order of admission: init containers first."""
 
+    @property
+    def binding(self) -> global___Binding:
+        """Where the pod is bound to, or what it has of that so far; absent: nowhere."""
+
     def __init__(
         self,
         *,
@@ -169,10 +188,46 @@ class Pod(google.protobuf.message.Message):
         name: builtins.str = ...,
         qos_class: builtins.str = ...,
         containers: collections.abc.Iterable[global___Container] | None = ...,
+        binding: global___Binding | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["containers", b"containers", "name", b"name", "namespace", b"namespace", "qos_class", b"qos_class", "uid", b"uid"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["binding", b"binding"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["binding", b"binding", "containers", b"containers", "name", b"name", "namespace", b"namespace", "qos_class", b"qos_class", "uid", b"uid"]) -> None: ...
 
 global___Pod = Pod
+
+@typing.final
+class Binding(google.protobuf.message.Message):
+    """A pod's place by the NUMA proposal, and what its cgroup confines all its containers to."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NUMA_NODE_ID_FIELD_NUMBER: builtins.int
+    CPU_AFFINITY_FIELD_NUMBER: builtins.int
+    CPUSET_CPUS_FIELD_NUMBER: builtins.int
+    CPUSET_MEMS_FIELD_NUMBER: builtins.int
+    numa_node_id: builtins.str
+    """Empty: not told."""
+    cpu_affinity: builtins.str
+    """As a list such as "2-5"; empty: not told."""
+    @property
+    def cpuset_cpus(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """The CPUs that its containers may run on now; empty while it waits."""
+
+    @property
+    def cpuset_mems(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """The NUMA nodes that their memory may come from; empty: any."""
+
+    def __init__(
+        self,
+        *,
+        numa_node_id: builtins.str = ...,
+        cpu_affinity: builtins.str = ...,
+        cpuset_cpus: collections.abc.Iterable[builtins.int] | None = ...,
+        cpuset_mems: collections.abc.Iterable[builtins.int] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["cpu_affinity", b"cpu_affinity", "cpuset_cpus", b"cpuset_cpus", "cpuset_mems", b"cpuset_mems", "numa_node_id", b"numa_node_id"]) -> None: ...
+
+global___Binding = Binding
 
 @typing.final
 class Container(google.protobuf.message.Message):
@@ -718,6 +773,7 @@ class StateResponse(google.protobuf.message.Message):
     MEMORY_FIELD_NUMBER: builtins.int
     PLUGINS_FIELD_NUMBER: builtins.int
     LAST_EVENT_FIELD_NUMBER: builtins.int
+    PENDING_FIELD_NUMBER: builtins.int
     last_event: builtins.int
     """The newest event that this answer takes into account."""
     @property
@@ -736,6 +792,10 @@ class StateResponse(google.protobuf.message.Message):
     def memory(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___NodeMemory]: ...
     @property
     def plugins(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Plugin]: ...
+    @property
+    def pending(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Pod]:
+        """Pods that wait to be bound; they hold nothing."""
+
     def __init__(
         self,
         *,
@@ -746,8 +806,9 @@ class StateResponse(google.protobuf.message.Message):
         memory: collections.abc.Iterable[global___NodeMemory] | None = ...,
         plugins: collections.abc.Iterable[global___Plugin] | None = ...,
         last_event: builtins.int = ...,
+        pending: collections.abc.Iterable[global___Pod] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["free_cpus", b"free_cpus", "last_event", b"last_event", "memory", b"memory", "plugins", b"plugins", "pods", b"pods", "reserved_cpus", b"reserved_cpus", "shared_cpus", b"shared_cpus"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["free_cpus", b"free_cpus", "last_event", b"last_event", "memory", b"memory", "pending", b"pending", "plugins", b"plugins", "pods", b"pods", "reserved_cpus", b"reserved_cpus", "shared_cpus", b"shared_cpus"]) -> None: ...
 
 global___StateResponse = StateResponse
 
@@ -963,3 +1024,307 @@ class NumaNode(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["cpus", b"cpus", "distances", b"distances", "hugepages", b"hugepages", "id", b"id", "memory", b"memory"]) -> None: ...
 
 global___NumaNode = NumaNode
+
+@typing.final
+class NodeStatusRequest(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___NodeStatusRequest = NodeStatusRequest
+
+@typing.final
+class NodeStatusResponse(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    NUMA_NODES_FIELD_NUMBER: builtins.int
+    TAINTS_FIELD_NUMBER: builtins.int
+    QUOTAS_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    @property
+    def numa_nodes(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___NumaNodeStatus]:
+        """In the order of their ids; those without CPUs too."""
+
+    @property
+    def taints(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___NodeTaint]: ...
+    @property
+    def quotas(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Quota]: ...
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        numa_nodes: collections.abc.Iterable[global___NumaNodeStatus] | None = ...,
+        taints: collections.abc.Iterable[global___NodeTaint] | None = ...,
+        quotas: collections.abc.Iterable[global___Quota] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name", "numa_nodes", b"numa_nodes", "quotas", b"quotas", "taints", b"taints"]) -> None: ...
+
+global___NodeStatusResponse = NodeStatusResponse
+
+@typing.final
+class NumaNodeStatus(google.protobuf.message.Message):
+    """Amounts are Kubernetes quantities by resource: cpu, memory, hugepages-2Mi, devices."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    @typing.final
+    class CapacityEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+    @typing.final
+    class AllocatableEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+    @typing.final
+    class AvailableEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+    NUMA_NODE_ID_FIELD_NUMBER: builtins.int
+    CAPACITY_FIELD_NUMBER: builtins.int
+    ALLOCATABLE_FIELD_NUMBER: builtins.int
+    CPU_SET_FIELD_NUMBER: builtins.int
+    AVAILABLE_FIELD_NUMBER: builtins.int
+    numa_node_id: builtins.str
+    cpu_set: builtins.str
+    """Its CPUs, as a list such as "0-3"."""
+    @property
+    def capacity(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
+    @property
+    def allocatable(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """Capacity less what is reserved."""
+
+    @property
+    def available(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """Allocatable less what pods hold."""
+
+    def __init__(
+        self,
+        *,
+        numa_node_id: builtins.str = ...,
+        capacity: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        allocatable: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        cpu_set: builtins.str = ...,
+        available: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["allocatable", b"allocatable", "available", b"available", "capacity", b"capacity", "cpu_set", b"cpu_set", "numa_node_id", b"numa_node_id"]) -> None: ...
+
+global___NumaNodeStatus = NumaNodeStatus
+
+@typing.final
+class NodeTaint(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    KEY_FIELD_NUMBER: builtins.int
+    VALUE_FIELD_NUMBER: builtins.int
+    EFFECT_FIELD_NUMBER: builtins.int
+    key: builtins.str
+    value: builtins.str
+    effect: builtins.str
+    def __init__(
+        self,
+        *,
+        key: builtins.str = ...,
+        value: builtins.str = ...,
+        effect: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["effect", b"effect", "key", b"key", "value", b"value"]) -> None: ...
+
+global___NodeTaint = NodeTaint
+
+@typing.final
+class TaintRequest(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    ADD_FIELD_NUMBER: builtins.int
+    REMOVE_FIELD_NUMBER: builtins.int
+    @property
+    def add(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___NodeTaint]:
+        """Added, or put in the place of those with the same key and effect."""
+
+    @property
+    def remove(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___NodeTaint]:
+        """By key, and effect if there is one."""
+
+    def __init__(
+        self,
+        *,
+        add: collections.abc.Iterable[global___NodeTaint] | None = ...,
+        remove: collections.abc.Iterable[global___NodeTaint] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["add", b"add", "remove", b"remove"]) -> None: ...
+
+global___TaintRequest = TaintRequest
+
+@typing.final
+class TaintResponse(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    TAINTS_FIELD_NUMBER: builtins.int
+    EVICTED_FIELD_NUMBER: builtins.int
+    @property
+    def taints(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___NodeTaint]:
+        """All that the node has now."""
+
+    @property
+    def evicted(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """The uids of the pods that do not tolerate them, and are gone."""
+
+    def __init__(
+        self,
+        *,
+        taints: collections.abc.Iterable[global___NodeTaint] | None = ...,
+        evicted: collections.abc.Iterable[builtins.str] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["evicted", b"evicted", "taints", b"taints"]) -> None: ...
+
+global___TaintResponse = TaintResponse
+
+@typing.final
+class BindRequest(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    POD_FIELD_NUMBER: builtins.int
+    NUMA_NODE_ID_FIELD_NUMBER: builtins.int
+    CPU_AFFINITY_FIELD_NUMBER: builtins.int
+    pod: builtins.str
+    """A uid, or "namespace/name"."""
+    numa_node_id: builtins.str
+    """Absent: as it is."""
+    cpu_affinity: builtins.str
+    """Absent: as it is."""
+    def __init__(
+        self,
+        *,
+        pod: builtins.str = ...,
+        numa_node_id: builtins.str | None = ...,
+        cpu_affinity: builtins.str | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_cpu_affinity", b"_cpu_affinity", "_numa_node_id", b"_numa_node_id", "cpu_affinity", b"cpu_affinity", "numa_node_id", b"numa_node_id"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_cpu_affinity", b"_cpu_affinity", "_numa_node_id", b"_numa_node_id", "cpu_affinity", b"cpu_affinity", "numa_node_id", b"numa_node_id", "pod", b"pod"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_cpu_affinity", b"_cpu_affinity"]) -> typing.Literal["cpu_affinity"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_numa_node_id", b"_numa_node_id"]) -> typing.Literal["numa_node_id"] | None: ...
+
+global___BindRequest = BindRequest
+
+@typing.final
+class BindResponse(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    VERDICT_FIELD_NUMBER: builtins.int
+    POD_FIELD_NUMBER: builtins.int
+    @property
+    def verdict(self) -> global___Verdict:
+        """Refused: the pod waits on, as it was."""
+
+    @property
+    def pod(self) -> global___Pod: ...
+    def __init__(
+        self,
+        *,
+        verdict: global___Verdict | None = ...,
+        pod: global___Pod | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["pod", b"pod", "verdict", b"verdict"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["pod", b"pod", "verdict", b"verdict"]) -> None: ...
+
+global___BindResponse = BindResponse
+
+@typing.final
+class SetQuotaRequest(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAMESPACE_FIELD_NUMBER: builtins.int
+    DEDICATED_CPU_FIELD_NUMBER: builtins.int
+    namespace: builtins.str
+    dedicated_cpu: builtins.str
+    """A quantity of CPUs; absent: any number."""
+    def __init__(
+        self,
+        *,
+        namespace: builtins.str = ...,
+        dedicated_cpu: builtins.str | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_dedicated_cpu", b"_dedicated_cpu", "dedicated_cpu", b"dedicated_cpu"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_dedicated_cpu", b"_dedicated_cpu", "dedicated_cpu", b"dedicated_cpu", "namespace", b"namespace"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_dedicated_cpu", b"_dedicated_cpu"]) -> typing.Literal["dedicated_cpu"] | None: ...
+
+global___SetQuotaRequest = SetQuotaRequest
+
+@typing.final
+class SetQuotaResponse(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    QUOTAS_FIELD_NUMBER: builtins.int
+    @property
+    def quotas(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Quota]: ...
+    def __init__(
+        self,
+        *,
+        quotas: collections.abc.Iterable[global___Quota] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["quotas", b"quotas"]) -> None: ...
+
+global___SetQuotaResponse = SetQuotaResponse
+
+@typing.final
+class Quota(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAMESPACE_FIELD_NUMBER: builtins.int
+    DEDICATED_CPU_FIELD_NUMBER: builtins.int
+    USED_FIELD_NUMBER: builtins.int
+    namespace: builtins.str
+    dedicated_cpu: builtins.str
+    used: builtins.str
+    """By pods that run and that wait."""
+    def __init__(
+        self,
+        *,
+        namespace: builtins.str = ...,
+        dedicated_cpu: builtins.str = ...,
+        used: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["dedicated_cpu", b"dedicated_cpu", "namespace", b"namespace", "used", b"used"]) -> None: ...
+
+global___Quota = Quota

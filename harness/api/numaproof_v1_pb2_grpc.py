@@ -69,6 +69,26 @@ class ControlStub(object):
                 request_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.MachineRequest.SerializeToString,
                 response_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.MachineResponse.FromString,
                 _registered_method=True)
+        self.NodeStatus = channel.unary_unary(
+                '/numaproof.v1.Control/NodeStatus',
+                request_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.NodeStatusRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.NodeStatusResponse.FromString,
+                _registered_method=True)
+        self.Taint = channel.unary_unary(
+                '/numaproof.v1.Control/Taint',
+                request_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.TaintRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.TaintResponse.FromString,
+                _registered_method=True)
+        self.Bind = channel.unary_unary(
+                '/numaproof.v1.Control/Bind',
+                request_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.BindRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.BindResponse.FromString,
+                _registered_method=True)
+        self.SetQuota = channel.unary_unary(
+                '/numaproof.v1.Control/SetQuota',
+                request_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.SetQuotaRequest.SerializeToString,
+                response_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.SetQuotaResponse.FromString,
+                _registered_method=True)
 
 
 class ControlServicer(object):
@@ -116,6 +136,35 @@ class ControlServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def NodeStatus(self, request, context):
+        """The node's NUMA topology, as the NUMA proposal has it in NodeStatus, its taints and quotas.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Taint(self, request, context):
+        """Change the node's taints; pods that do not tolerate a new one are evicted.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Bind(self, request, context):
+        """Give a pod that waits its NUMA node or its CPUs. It takes a permission of its own: the token of `bind.token` below
+        the node's root, as metadata "authorization: Bearer TOKEN".
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetQuota(self, request, context):
+        """Limit the dedicated CPUs of a namespace's pods.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ControlServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -148,6 +197,26 @@ def add_ControlServicer_to_server(servicer, server):
                     servicer.Machine,
                     request_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.MachineRequest.FromString,
                     response_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.MachineResponse.SerializeToString,
+            ),
+            'NodeStatus': grpc.unary_unary_rpc_method_handler(
+                    servicer.NodeStatus,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.NodeStatusRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.NodeStatusResponse.SerializeToString,
+            ),
+            'Taint': grpc.unary_unary_rpc_method_handler(
+                    servicer.Taint,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.TaintRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.TaintResponse.SerializeToString,
+            ),
+            'Bind': grpc.unary_unary_rpc_method_handler(
+                    servicer.Bind,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.BindRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.BindResponse.SerializeToString,
+            ),
+            'SetQuota': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetQuota,
+                    request_deserializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.SetQuotaRequest.FromString,
+                    response_serializer=numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.SetQuotaResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -311,6 +380,114 @@ class Control(object):
             '/numaproof.v1.Control/Machine',
             numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.MachineRequest.SerializeToString,
             numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.MachineResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def NodeStatus(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/numaproof.v1.Control/NodeStatus',
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.NodeStatusRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.NodeStatusResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Taint(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/numaproof.v1.Control/Taint',
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.TaintRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.TaintResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Bind(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/numaproof.v1.Control/Bind',
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.BindRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.BindResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetQuota(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/numaproof.v1.Control/SetQuota',
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.SetQuotaRequest.SerializeToString,
+            numaproof_dot_harness_dot_api_dot_numaproof__v1__pb2.SetQuotaResponse.FromString,
             options,
             channel_credentials,
             insecure,

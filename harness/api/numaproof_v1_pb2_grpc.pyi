@@ -55,6 +55,32 @@ class ControlStub:
     ]
     """The machine as the node sees it."""
 
+    NodeStatus: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.NodeStatusRequest,
+        numaproof.harness.api.numaproof_v1_pb2.NodeStatusResponse,
+    ]
+    """The node's NUMA topology, as the NUMA proposal has it in NodeStatus, its taints and quotas."""
+
+    Taint: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.TaintRequest,
+        numaproof.harness.api.numaproof_v1_pb2.TaintResponse,
+    ]
+    """Change the node's taints; pods that do not tolerate a new one are evicted."""
+
+    Bind: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.BindRequest,
+        numaproof.harness.api.numaproof_v1_pb2.BindResponse,
+    ]
+    """Give a pod that waits its NUMA node or its CPUs. It takes a permission of its own: the token of `bind.token` below
+    the node's root, as metadata "authorization: Bearer TOKEN".
+    """
+
+    SetQuota: grpc.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.SetQuotaRequest,
+        numaproof.harness.api.numaproof_v1_pb2.SetQuotaResponse,
+    ]
+    """Limit the dedicated CPUs of a namespace's pods."""
+
 class ControlAsyncStub:
     Admit: grpc.aio.UnaryUnaryMultiCallable[
         numaproof.harness.api.numaproof_v1_pb2.AdmitRequest,
@@ -91,6 +117,32 @@ class ControlAsyncStub:
         numaproof.harness.api.numaproof_v1_pb2.MachineResponse,
     ]
     """The machine as the node sees it."""
+
+    NodeStatus: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.NodeStatusRequest,
+        numaproof.harness.api.numaproof_v1_pb2.NodeStatusResponse,
+    ]
+    """The node's NUMA topology, as the NUMA proposal has it in NodeStatus, its taints and quotas."""
+
+    Taint: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.TaintRequest,
+        numaproof.harness.api.numaproof_v1_pb2.TaintResponse,
+    ]
+    """Change the node's taints; pods that do not tolerate a new one are evicted."""
+
+    Bind: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.BindRequest,
+        numaproof.harness.api.numaproof_v1_pb2.BindResponse,
+    ]
+    """Give a pod that waits its NUMA node or its CPUs. It takes a permission of its own: the token of `bind.token` below
+    the node's root, as metadata "authorization: Bearer TOKEN".
+    """
+
+    SetQuota: grpc.aio.UnaryUnaryMultiCallable[
+        numaproof.harness.api.numaproof_v1_pb2.SetQuotaRequest,
+        numaproof.harness.api.numaproof_v1_pb2.SetQuotaResponse,
+    ]
+    """Limit the dedicated CPUs of a namespace's pods."""
 
 class ControlServicer(metaclass=abc.ABCMeta):
     @abc.abstractmethod
@@ -140,5 +192,39 @@ class ControlServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[numaproof.harness.api.numaproof_v1_pb2.MachineResponse, collections.abc.Awaitable[numaproof.harness.api.numaproof_v1_pb2.MachineResponse]]:
         """The machine as the node sees it."""
+
+    @abc.abstractmethod
+    def NodeStatus(
+        self,
+        request: numaproof.harness.api.numaproof_v1_pb2.NodeStatusRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[numaproof.harness.api.numaproof_v1_pb2.NodeStatusResponse, collections.abc.Awaitable[numaproof.harness.api.numaproof_v1_pb2.NodeStatusResponse]]:
+        """The node's NUMA topology, as the NUMA proposal has it in NodeStatus, its taints and quotas."""
+
+    @abc.abstractmethod
+    def Taint(
+        self,
+        request: numaproof.harness.api.numaproof_v1_pb2.TaintRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[numaproof.harness.api.numaproof_v1_pb2.TaintResponse, collections.abc.Awaitable[numaproof.harness.api.numaproof_v1_pb2.TaintResponse]]:
+        """Change the node's taints; pods that do not tolerate a new one are evicted."""
+
+    @abc.abstractmethod
+    def Bind(
+        self,
+        request: numaproof.harness.api.numaproof_v1_pb2.BindRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[numaproof.harness.api.numaproof_v1_pb2.BindResponse, collections.abc.Awaitable[numaproof.harness.api.numaproof_v1_pb2.BindResponse]]:
+        """Give a pod that waits its NUMA node or its CPUs. It takes a permission of its own: the token of `bind.token` below
+        the node's root, as metadata "authorization: Bearer TOKEN".
+        """
+
+    @abc.abstractmethod
+    def SetQuota(
+        self,
+        request: numaproof.harness.api.numaproof_v1_pb2.SetQuotaRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[numaproof.harness.api.numaproof_v1_pb2.SetQuotaResponse, collections.abc.Awaitable[numaproof.harness.api.numaproof_v1_pb2.SetQuotaResponse]]:
+        """Limit the dedicated CPUs of a namespace's pods."""
 
 def add_ControlServicer_to_server(servicer: ControlServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

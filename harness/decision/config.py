@@ -11,6 +11,7 @@ from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.fake_sysfs.strict_yaml import Document, Where
 from numaproof.harness.decision.kubelet_keys import USED, WITHOUT_EFFECT
 from numaproof.harness.pods.quantity import parse_quantity, value
+from numaproof.harness.pods.taints import CPU_AFFINITY, NUMA_CPU_AFFINITY, Taint, taints_from
 from numaproof.harness.providers.cpu.options import parse_options
 from numaproof.harness.providers.memory.manager import PolicyName as MemoryPolicy
 from numaproof.harness.topology.go_bool import parse_bool
@@ -63,12 +64,19 @@ class NodeConfig:
     eviction_hard: Mapping[str, str] = field(default_factory=lambda: dict(DEFAULT_EVICTION))
     feature_gates: Mapping[str, bool] = field(default_factory=lambda: dict(GATES))
     max_pods: int = 110
+    taints: tuple[Taint, ...] = ()  # that the node has from its first start on
+    host_cpus: frozenset[int] | None = None  # where systemd keeps the host's processes; None: not told
     semantics: Semantics = "current"
     notes: tuple[str, ...] = ()  # what was given and has no effect here
 
     def enabled(self, gate: str) -> bool:
         """Whether a feature gate is on."""
         return self.feature_gates.get(gate, False)
+
+    @property
+    def reserves_whole_cpus(self) -> bool:
+        """Whether pods may be bound to CPUs here, so that the host's processes need CPUs of their own."""
+        return any(taint.key in (CPU_AFFINITY, NUMA_CPU_AFFINITY) for taint in self.taints)
 
 
 class Setting(NamedTuple):
@@ -120,6 +128,7 @@ def config_of(settings: Mapping[str, Setting], semantics: Semantics = "current")
         eviction_hard=_eviction(settings.get("evictionHard"), settings.get("mergeDefaultEvictionSettings")),
         feature_gates=gates,
         max_pods=_max_pods(settings.get("maxPods")),
+        taints=_taints(settings.get("registerWithTaints")),
         semantics=semantics,
         notes=notes,
     )
@@ -276,6 +285,10 @@ def _eviction(setting: Setting | None, merge: Setting | None) -> dict[str, str]:
     if setting is None or setting.value is None or (merge is not None and _truth(merge.where, merge.value)):
         return DEFAULT_EVICTION | given
     return given
+
+
+def _taints(setting: Setting | None) -> tuple[Taint, ...]:
+    return () if setting is None or setting.value is None else taints_from(setting.value, setting.where)
 
 
 def _max_pods(setting: Setting | None) -> int:

@@ -18,6 +18,7 @@ from numaproof.harness.providers.devices.manager import Allocated
 from numaproof.harness.providers.devices.port import PreferredPort
 from numaproof.harness.providers.memory import MachineState, MemoryManager, MemoryNode
 from numaproof.harness.providers.memory.manager import PolicyName as MemoryPolicy
+from numaproof.harness.topology.bitmask import NodeMask, mask_of
 from numaproof.harness.topology.hints import TopologyHint
 from numaproof.harness.topology.manager import Manager
 from numaproof.harness.topology.numa import Distances, NumaInfo
@@ -38,6 +39,7 @@ class NodeDescription:
     node_ids: tuple[int, ...]
     distances: Distances = field(default_factory=dict)
     system: System | None = None  # what the policy cost knows of CPUs and memory; None: nothing, all are alike
+    isolated_cpus: frozenset[int] = frozenset()  # that the kernel's scheduler leaves alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,9 @@ class Managers:
         selector = CostSelector(
             self.cpu, self.memory, self.devices, machine.system, numa.all_nodes, options, lambda: self.reported_costs
         )
-        self.topology = Manager(numa, policy, config.topology_scope, options, config.semantics, selector)
+        self.topology = Manager(
+            numa, policy, config.topology_scope, options, config.semantics, selector, self.bound_nodes
+        )
         own: tuple[HintProvider, ...] = (self.devices, self.cpu, self.memory)
         for provider in (*own, *providers):
             self.topology.add_hint_provider(provider)
@@ -114,6 +118,14 @@ class Managers:
         if not verdict.admitted:
             self._holders.discard(pod.uid)
         return Trace(placement.policy, placement.scope, placement.steps, given, placement.failure, shortage, verdict)
+
+    def bound_nodes(self, pod: Pod) -> NodeMask | None:
+        """The NUMA nodes that a pod is bound to, by its node or else by its CPUs; None: it is not bound."""
+        if pod.numa_node_id is not None:
+            return mask_of((pod.numa_node_id,))
+        if pod.cpu_affinity is not None:
+            return mask_of({self.cpu.topology.node_of[cpu] for cpu in pod.cpu_affinity})
+        return None
 
     def update_costs(self, resource: str, entries: tuple[Entry, ...]) -> None:
         """What the plugin of a resource says of costs replaces what it said before; nothing: it tells none."""
@@ -157,6 +169,7 @@ class Managers:
         for (uid, name), one in held.items():
             self.topology.restore(uid, name, one.affinity)
         self.cpu.restore({key: one.cpus for key, one in held.items() if one.cpus})
+        self.cpu.restore_common(pod for pod, _ in saved)
         blocks = {key: one.memory for key, one in held.items() if one.memory}
         try:
             self.memory.restore(blocks, memory)

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from numaproof.errors import UserError
@@ -25,20 +25,27 @@ class Reservations:
     cpus: frozenset[int]
     capacity: Mapping[str, Fraction]
     allocatable: Mapping[str, Fraction]
+    memory: Mapping[int, Mapping[str, int]] = field(default_factory=dict)  # NUMA node -> resource -> bytes
+    notes: tuple[str, ...] = ()  # what was decided that nobody said
 
 
 def reserve(config: NodeConfig, machine: NodeDescription) -> Reservations:
     """The reservations of a configuration on a machine; a UserError where they do not fit together."""
+    notes: list[str] = []
     capacity = _capacity(config, machine)
     reserved = _reserved(config, machine, capacity)
-    cpus = _reserved_cpus(config, machine, reserved.get("cpu", Fraction(0)))
+    asked = reserved.get("cpu", Fraction(0))
+    cpus = _reserved_cpus(config, machine, asked, notes)
+    if config.reserves_whole_cpus:
+        reserved["cpu"] = Fraction(len(cpus))
     if config.memory_policy == "Static":
         _check_reserved_memory(config, machine, reserved)
+    memory = _memory_by_node(config, machine, reserved, notes)
     allocatable = {name: max(amount - reserved.get(name, 0), Fraction(0)) for name, amount in capacity.items()}
     # Huge pages are taken from ordinary memory.
     pages = sum((amount for name, amount in capacity.items() if name.startswith("hugepages-")), start=Fraction(0))
     allocatable[MEMORY] = max(allocatable[MEMORY] - pages, Fraction(0))
-    return Reservations(cpus, capacity, allocatable)
+    return Reservations(cpus, capacity, allocatable, memory, tuple(notes))
 
 
 def _capacity(config: NodeConfig, machine: NodeDescription) -> dict[str, Fraction]:
@@ -60,13 +67,7 @@ def _reserved(config: NodeConfig, machine: NodeDescription, capacity: Mapping[st
             reserved[name] = reserved.get(name, Fraction(0)) + amount
     if config.reserved_system_cpus is not None:
         # A list of CPUs replaces every reserved amount of cpu.
-        known = {row[0] for row in machine.cpu_rows}
-        unknown = config.reserved_system_cpus - known
-        if unknown:
-            raise UserError(
-                f"reservedSystemCPUs: CPUs {format_cpulist(unknown)} are not online here; "
-                f"choose of {format_cpulist(known)}"
-            )
+        _check_online("reservedSystemCPUs", config.reserved_system_cpus, machine)
         reserved["cpu"] = Fraction(len(config.reserved_system_cpus))
     threshold = config.eviction_hard.get("memory.available", "0")
     if threshold.endswith("%"):
@@ -77,9 +78,27 @@ def _reserved(config: NodeConfig, machine: NodeDescription, capacity: Mapping[st
     return reserved
 
 
-def _reserved_cpus(config: NodeConfig, machine: NodeDescription, amount: Fraction) -> frozenset[int]:
+def _check_online(where: str, cpus: frozenset[int], machine: NodeDescription) -> None:
+    known = {row[0] for row in machine.cpu_rows}
+    unknown = cpus - known
+    if unknown:
+        raise UserError(
+            f"{where}: CPUs {format_cpulist(unknown)} are not online here; choose of {format_cpulist(known)}"
+        )
+
+
+def _reserved_cpus(config: NodeConfig, machine: NodeDescription, amount: Fraction, notes: list[str]) -> frozenset[int]:
+    """The kubelet's: those that are listed, or under the static policy as many as the amount.
+
+    Where pods are bound to CPUs, the proposal's: those that are listed, those of systemd, those that the kernel does
+    not isolate, or as many as the amount, in whole CPUs.
+    """
     if config.reserved_system_cpus:
         return config.reserved_system_cpus
+    if config.reserves_whole_cpus:
+        cpus = _host_cpus(config, machine, amount, notes)
+        if cpus or config.cpu_policy != "static":
+            return cpus
     if config.cpu_policy != "static":
         return frozenset()
     count = value(amount)
@@ -88,7 +107,56 @@ def _reserved_cpus(config: NodeConfig, machine: NodeDescription, amount: Fractio
             "cpuManagerPolicy: the static policy requires systemReserved.cpu + kubeReserved.cpu to be greater than "
             "zero; set one of them, or reservedSystemCPUs"
         )
+    return _picked(config, machine, count)
+
+
+def _picked(config: NodeConfig, machine: NodeDescription, count: int) -> frozenset[int]:
     return pick_reserved(CpuTopology.of(machine.cpu_rows), parse_options(config.cpu_options), count)
+
+
+def _host_cpus(config: NodeConfig, machine: NodeDescription, amount: Fraction, notes: list[str]) -> frozenset[int]:
+    known = frozenset(row[0] for row in machine.cpu_rows)
+    if config.host_cpus is not None:
+        _check_online("CPUAffinity of systemd", config.host_cpus, machine)
+        cpus, who = config.host_cpus, "systemd keeps the host's processes there (CPUAffinity)"
+    elif machine.isolated_cpus & known:
+        cpus, who = known - machine.isolated_cpus, "the kernel does not isolate them"
+    else:
+        if value(amount) > len(known):
+            raise UserError(f"systemReserved, kubeReserved: {value(amount)} CPUs, the machine has {len(known)}")
+        cpus = _picked(config, machine, value(amount)) if amount else frozenset()
+        who = "by amount, in whole CPUs" if cpus else "no amount and no CPUs are reserved"
+    notes.append(f"reserved CPUs: {format_cpulist(cpus) or 'none'}: {who}; reservedSystemCPUs says otherwise")
+    if amount and amount != len(cpus):
+        notes.append(f"systemReserved + kubeReserved: {float(amount):g} CPUs, and {len(cpus)} whole ones are reserved")
+    return cpus
+
+
+def _memory_by_node(
+    config: NodeConfig, machine: NodeDescription, reserved: Mapping[str, Fraction], notes: list[str]
+) -> dict[int, dict[str, int]]:
+    """What is reserved on each NUMA node: as reservedMemory says, the rest of the amounts on the lowest nodes."""
+    found = {node.id: dict(config.reserved_memory.get(node.id, {})) for node in machine.memory_nodes}
+    moved = []
+    for name, amount in reserved.items():
+        if name != MEMORY and not name.startswith("hugepages-"):
+            continue
+        left = value(amount) - sum(amounts.get(name, 0) for amounts in found.values())
+        for node in sorted(machine.memory_nodes, key=lambda one: one.id):
+            room = usable_memory(node.memory, node.hugepages, name) - found[node.id].get(name, 0)
+            taken = max(min(left, room), 0)
+            if taken:
+                found[node.id][name] = found[node.id].get(name, 0) + taken
+                moved.append(f"{taken} bytes of {name} on NUMA node {node.id}")
+                left -= taken
+    if moved and config.taints:
+        notes.append(f"reserved without a word on which NUMA node: {', '.join(moved)}; reservedMemory says otherwise")
+    return found
+
+
+def usable_memory(memory: int, hugepages: Mapping[str, int], resource: str) -> int:
+    """The bytes of a kind that a NUMA node has: huge pages are not ordinary memory."""
+    return memory - sum(hugepages.values()) if resource == MEMORY else hugepages.get(resource, 0)
 
 
 def _check_reserved_memory(config: NodeConfig, machine: NodeDescription, reserved: Mapping[str, Fraction]) -> None:

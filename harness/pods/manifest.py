@@ -8,10 +8,12 @@ from fractions import Fraction
 from typing import Any
 
 from numaproof.errors import UserError
+from numaproof.harness.pods.affinity import affinity_fields, check_tolerated
 from numaproof.harness.pods.pod import Container, Pod, PodResources
 from numaproof.harness.pods.pod_defaults import is_hugepages, with_defaults
 from numaproof.harness.pods.quantity import parse_quantity
 from numaproof.harness.pods.requests import container_requests
+from numaproof.harness.pods.taints import tolerations_from
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _CONTAINER_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -42,8 +44,24 @@ def pod_from(manifest: Any) -> Pod:
     for container_name in names:
         if names.count(container_name) > 1:
             raise UserError(f'{where}: container "{container_name}" is there twice (give each a name of its own)')
-    pod = Pod(name, uid, init_containers, containers, namespace)
+    numa_node_id, cpu_affinity = affinity_fields(spec, f"{where}: spec")
+    pod = Pod(
+        name,
+        uid,
+        init_containers,
+        containers,
+        namespace,
+        tolerations=tolerations_from(spec.get("tolerations"), f"{where}: spec.tolerations"),
+        node_name=_node_name(spec.get("nodeName"), f"{where}: spec.nodeName"),
+        numa_node_id=numa_node_id,
+        cpu_affinity=cpu_affinity,
+    )
+    check_tolerated(pod, where)
     return replace(pod, resources=_pod_resources(spec.get("resources"), pod, f"{where}: spec.resources"))
+
+
+def _node_name(value: Any, where: str) -> str:
+    return "" if value in (None, "") else _name(value, _NAME, where)
 
 
 def _containers(spec: Mapping[str, Any], key: str, where: str) -> tuple[Container, ...]:

@@ -3,6 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Literal
+
+from numaproof.harness.pods.taints import Toleration
+
+MemoryPolicy = Literal["strict", "preferred"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,11 @@ class Pod:
     containers: tuple[Container, ...] = ()
     namespace: str = "default"
     resources: PodResources | None = None  # None: the containers' alone count
+    tolerations: tuple[Toleration, ...] = ()
+    node_name: str = ""  # empty: any node
+    numa_node_id: int | None = None  # the NUMA node that it is bound to; None: not told
+    cpu_affinity: frozenset[int] | None = None  # the CPUs that all its containers share; None: not told
+    numa_memory: MemoryPolicy | None = None  # whether its memory has to fit its NUMA node: its node says; None: nobody
 
     def all_containers(self) -> tuple[Container, ...]:
         """All containers in the order in which they are admitted: init containers first."""

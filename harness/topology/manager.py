@@ -1,10 +1,11 @@
 """The Topology Manager: asks the hint providers, merges, stores the affinity, has the resources allocated."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from numaproof.errors import UserError
 from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.topology.bitmask import NodeMask
 from numaproof.harness.topology.hints import Hints, TopologyHint
 from numaproof.harness.topology.numa import NumaInfo
 from numaproof.harness.topology.placement import Failure, Placement, Step
@@ -15,6 +16,8 @@ from numaproof.harness.topology.selection import NO_CHOICE, Choice, Selection, S
 from numaproof.harness.topology.store import NO_AFFINITY, Store
 from numaproof.harness.topology.verdict import ADMITTED, NO_COMMON_AFFINITY, Verdict, unexpected
 from numaproof.harness.vocabulary import SELECTING_POLICY, SMALLEST_NODE_LIMIT, Semantics
+
+BINDING = "binding"  # who speaks for the NUMA nodes that a pod is bound to
 
 
 class Manager(Store):
@@ -28,6 +31,7 @@ class Manager(Store):
         options: PolicyOptions | None = None,
         semantics: Semantics = "current",
         selector: Selector | None = None,  # who chooses under the policy cost, which needs one
+        bound: Callable[[Pod], NodeMask | None] = lambda _pod: None,  # the NUMA nodes that a pod is bound to, if it is
     ) -> None:
         super().__init__()
         self._numa = numa
@@ -37,6 +41,7 @@ class Manager(Store):
         self._scope = find_scope(scope)
         self._providers: list[HintProvider] = []
         self._selector = selector
+        self._bound = bound
         self._choice = NO_CHOICE
         if policy == SELECTING_POLICY:
             if selector is None:
@@ -118,6 +123,11 @@ class Manager(Store):
         return None
 
     def _placed(self, pod: Pod, steps: list[Step]) -> Iterator[tuple[Container, Decision, Choice]]:
+        bound = self._bound(pod)
+        if bound is not None and self._policy_name in ("none", SELECTING_POLICY):
+            # Who was bound has chosen: nothing is left to select, and what there is comes from there as far as it goes.
+            near = Decision(TopologyHint(bound, False), admit=True, rule=BINDING)
+            return iter([(container, near, NO_CHOICE) for container in pod.all_containers()])
         if self._policy_name == SELECTING_POLICY:
             return self._selected(pod, steps)
         return ((container, decision, NO_CHOICE) for container, decision in self._merged(pod, steps))
@@ -146,10 +156,13 @@ class Manager(Store):
         if self._policy_name == "none":
             return iter([(container, Decision(NO_AFFINITY, admit=True)) for container in pod.all_containers()])
         names = [provider.name for provider in self._providers]
+        bound = self._bound(pod)
+        fixed: dict[str, Hints] = {} if bound is None else {BINDING: {BINDING: [TopologyHint(bound, True)]}}
 
         def decide(container: str, hints: Sequence[Hints]) -> Decision:
-            decision = self._policy(hints, self._numa, self._options)
-            steps.append(Step(container, dict(zip(names, hints, strict=True)), decision))
+            told = {**dict(zip(names, hints, strict=True)), **fixed}
+            decision = self._policy(tuple(told.values()), self._numa, self._options)
+            steps.append(Step(container, told, decision))
             return decision
 
         return self._scope(pod, self._providers, decide)

@@ -1,9 +1,10 @@
 """The CPU manager: which containers have CPUs of their own, and which CPUs the others share."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
 from numaproof.errors import UserError
+from numaproof.harness.pods.affinity import is_dedicated
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.providers.cpu.hints import cpu_hints
 from numaproof.harness.providers.cpu.options import check_options, parse_options
@@ -20,7 +21,10 @@ from numaproof.harness.vocabulary import ContainerKey
 
 
 class CpuManager:
-    """Gives whole CPUs to containers of Guaranteed pods (policy static), or leaves all CPUs to all (policy none)."""
+    """Gives whole CPUs to containers of Guaranteed pods (policy static), or leaves all CPUs to all (policy none).
+
+    A pod that is bound to a set of CPUs gets just that, under either policy: all its containers share it.
+    """
 
     name: Final = "cpu"
 
@@ -51,6 +55,7 @@ class CpuManager:
         self._assigned: dict[ContainerKey, CpuSet] = {}
         self._shared = self._pool()
         self._reusable: dict[str, CpuSet] = {}
+        self._common: dict[str, CpuSet] = {}  # by uid: CPUs that a pod is bound to and shares with others
 
     @property
     def assignments(self) -> Mapping[ContainerKey, frozenset[int]]:
@@ -151,6 +156,9 @@ class CpuManager:
         Raises AllocationError and changes nothing.
         """
         self._collect_stale()
+        if pod.cpu_affinity is not None:
+            self._bind(pod, container, set_of(pod.cpu_affinity))
+            return
         count = self._count(pod, container)
         if count == 0:
             return
@@ -168,17 +176,35 @@ class CpuManager:
         """Put all CPUs of a pod back into the shared pool."""
         for key in [key for key in self._assigned if key[0] == uid]:
             self._shared |= self._assigned.pop(key)
+        self._common.pop(uid, None)
 
     def checkpoint(self) -> Any:
         """What is assigned, shared and left behind, to come back to by `rollback`."""
-        return self._assigned.copy(), self._shared, self._reusable
+        return self._assigned.copy(), self._shared, self._reusable, self._common.copy()
 
     def rollback(self, checkpoint: Any) -> None:
         """Have assigned what was assigned at the checkpoint."""
-        self._assigned, self._shared, self._reusable = checkpoint
+        self._assigned, self._shared, self._reusable, self._common = checkpoint
+
+    def restore_common(self, pods: Iterable[Pod]) -> None:
+        """Take over the CPUs that pods are bound to and share: nothing but their own fields tells of them."""
+        self._common = {
+            pod.uid: set_of(pod.cpu_affinity)
+            for pod in pods
+            if pod.cpu_affinity is not None and not is_dedicated(pod)
+        }
+
+    def _bind(self, pod: Pod, container: Container, cpus: CpuSet) -> None:
+        """Give a container the CPUs that its pod is bound to; those of a dedicated pod are nobody else's."""
+        if not is_dedicated(pod):
+            self._common[pod.uid] = cpus
+            return
+        self._assigned[pod.uid, container.name] = cpus
+        self._shared &= ~cpus
 
     def _count(self, pod: Pod, container: Container | None) -> int:
-        if not self._static:
+        """How many CPUs have to be chosen; none for a pod that is bound to some."""
+        if not self._static or pod.cpu_affinity is not None:
             return 0
         return exclusive_cpus_of_pod(pod) if container is None else exclusive_cpus(pod, container)
 
@@ -186,11 +212,14 @@ class CpuManager:
         return self.topology.cpus & ~self._reserved if self.options.strict_reservation else self.topology.cpus
 
     def _available(self) -> CpuSet:
-        return self._shared & ~self._reserved
+        available = self._shared & ~self._reserved
+        for cpus in self._common.values():
+            available &= ~cpus
+        return available
 
     def _collect_stale(self) -> None:
         if self._active is not None:
-            for uid in {uid for uid, _ in self._assigned} - set(self._active()):
+            for uid in ({uid for uid, _ in self._assigned} | self._common.keys()) - set(self._active()):
                 self.remove(uid)
 
     def _hints(self, available: CpuSet, reusable: CpuSet, count: int) -> Hints:

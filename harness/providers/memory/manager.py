@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from numaproof.errors import UserError
+from numaproof.harness.pods.affinity import is_bound
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.pods.qos import is_pinned
 from numaproof.harness.providers.memory.hints import (
@@ -90,7 +91,7 @@ class MemoryManager:
     def get_topology_hints(self, pod: Pod, container: Container) -> Hints:
         """The same hints for every kind of memory asked for; no opinion at all where the request fits nowhere."""
         self._collect()
-        if not self._pins(pod):
+        if not self._pins(pod) or _may_be_anywhere(pod):
             return {}
         held = self._blocks.get((pod.uid, container.name))
         request = _request(pod, container)
@@ -99,7 +100,7 @@ class MemoryManager:
     def get_pod_topology_hints(self, pod: Pod) -> Hints:
         """Hints for all containers of the pod together."""
         self._collect()
-        if not self._pins(pod):
+        if not self._pins(pod) or _may_be_anywhere(pod):
             return {}
         held = (self._blocks.get((pod.uid, container.name)) for container in pod.all_containers())
         first = next((blocks for blocks in held if blocks is not None), None)
@@ -138,7 +139,8 @@ class MemoryManager:
             return
         request = container_request(container)
         chosen = self._chosen().memory
-        mask = self._placed(pod, request, affinity) if chosen is None else chosen
+        near = TopologyHint(affinity.affinity, False) if _may_be_anywhere(pod) else affinity
+        mask = self._placed(pod, request, near) if chosen is None else chosen
         reusable = self._reusable.of(pod.uid)
         blocks = tuple(Block(ids_of(mask), resource, size) for resource, size in request.items())
         for block in blocks:
@@ -258,6 +260,11 @@ def _request(pod: Pod, container: Container | None) -> Mapping[str, int]:
         return pod_request(pod) if container is None else container_request(container)
     except AllocationError:
         return {}
+
+
+def _may_be_anywhere(pod: Pod) -> bool:
+    """Whether the memory of a bound pod is to be near it if it can, and anywhere else if not."""
+    return is_bound(pod) and pod.numa_memory == "preferred"
 
 
 def _hints_again(held: tuple[Block, ...], request: Mapping[str, int]) -> Hints:

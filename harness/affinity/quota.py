@@ -1,0 +1,75 @@
+"""How many dedicated CPUs the pods of a namespace may have together."""
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+from numaproof.errors import UserError
+from numaproof.fake_sysfs.strict_yaml import Document
+from numaproof.harness.pods.affinity import is_dedicated, requested
+from numaproof.harness.pods.pod import Pod
+from numaproof.harness.pods.quantity import parse_quantity
+from numaproof.harness.topology.verdict import Verdict
+
+RESOURCE: Final = "requests.dedicated-cpu"  # the proposal gives no name
+
+Quotas = Mapping[str, Fraction]  # CPUs, by namespace; a namespace without one may have any number
+
+
+def exceeded(pod: Pod, others: Iterable[Pod], quotas: Quotas) -> Verdict | None:
+    """The refusal of a pod for which its namespace has too few dedicated CPUs left; pods that wait count too."""
+    if not is_dedicated(pod) or pod.namespace not in quotas:
+        return None
+    used = sum(
+        (requested(one, "cpu") for one in others if one.namespace == pod.namespace and is_dedicated(one)), Fraction()
+    )
+    asked, most = requested(pod, "cpu"), quotas[pod.namespace]
+    if used + asked <= most:
+        return None
+    figures = f"requested: {RESOURCE}={_text(asked)}, used: {RESOURCE}={_text(used)}, limited: {RESOURCE}={_text(most)}"
+    return Verdict(False, "ExceededQuota", f"exceeded quota: {pod.namespace}, {figures}")
+
+
+def quotas_from(document: Document) -> dict[str, Fraction]:
+    """The quotas of a file: a ResourceQuota, or a List of them; what they say of other resources has no effect."""
+    value = document.value
+    items = value.get("items", []) if isinstance(value, Mapping) and value.get("kind") == "List" else [value]
+    found: dict[str, Fraction] = {}
+    for index, item in enumerate(items):
+        where = f"{document.where}" if len(items) == 1 else f"{document.where}: items[{index}]"
+        namespace, amount = _quota(item, where)
+        if amount is not None:
+            found[namespace] = min(amount, found.get(namespace, amount))
+    return found
+
+
+def _quota(item: Any, where: str) -> tuple[str, Fraction | None]:
+    if not isinstance(item, Mapping) or item.get("kind") != "ResourceQuota":
+        raise UserError(f"{where}: is not a ResourceQuota; write one with spec.hard: {{{RESOURCE}: 4}}")
+    metadata, spec = item.get("metadata") or {}, item.get("spec") or {}
+    if not isinstance(metadata, Mapping) or not isinstance(spec, Mapping):
+        raise UserError(f"{where}: metadata and spec are not mappings; write a ResourceQuota")
+    hard = spec.get("hard") or {}
+    if not isinstance(hard, Mapping):
+        raise UserError(f"{where}: spec.hard: {hard!r} is not a mapping; write {{{RESOURCE}: 4}}")
+    namespace = metadata.get("namespace", "default")
+    if not isinstance(namespace, str) or not namespace:
+        raise UserError(f"{where}: metadata.namespace: {namespace!r} is not a namespace")
+    if RESOURCE not in hard:
+        return namespace, None
+    return namespace, quota_amount(hard[RESOURCE], f"{where}: spec.hard.{RESOURCE}")
+
+
+def quota_amount(text: Any, where: str) -> Fraction:
+    """A number of CPUs, which need not be whole: others may be at their quota with less."""
+    try:
+        amount = parse_quantity(text)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
+    if amount < 0:
+        raise UserError(f"{where}: {text} is negative; give 0 or more CPUs")
+    return amount
+
+
+def _text(amount: Fraction) -> str:
+    return str(amount.numerator) if amount.denominator == 1 else f"{float(amount * 1000):g}m"
