@@ -12,7 +12,7 @@ from numaproof.fake_sysfs.pci import following_address
 
 
 def without_cpus(machine: Machine, ids: tuple[int, ...]) -> Machine:
-    """The machine with these CPUs switched off: they leave caches and kinds, and keep their node."""
+    """The machine with these CPUs switched off: they leave caches and kinds, and keep node and isolation."""
     if not ids:
         return machine
     strange = set(ids) - set(machine.cpu_ids)

@@ -9,16 +9,18 @@ import re
 from collections.abc import Iterator
 
 from numaproof.fake_sysfs.content import Directory, FileContent, Link
+from numaproof.fake_sysfs.isolcpus import isolcpus_words
 
 _LONGEST = 64 << 20
+_COMMAND_LINE = "proc/cmdline"
 
 # Where files and links lie, part by part; a part in the shape of a pattern is matched whole.
 _CPU = "sys/devices/system/cpu"
 _NODE = "sys/devices/system/node"
 _PLACES = (
-    "proc/(cpuinfo|meminfo)",
+    "proc/(cpuinfo|meminfo|cmdline)",
     "sys/devices/system/numaproof.json",
-    f"{_CPU}/(online|offline|possible|present|kernel_max)",
+    f"{_CPU}/(online|offline|possible|present|isolated|kernel_max)",
     rf"{_CPU}/cpu\d+/(online|node\d+)",
     rf"{_CPU}/cpu\d+/topology/[a-z_]+",
     rf"{_CPU}/cpu\d+/cache/index\d+/[a-z_]+",
@@ -52,6 +54,7 @@ def collect(root: str) -> dict[str, FileContent]:
     found: dict[str, FileContent] = {}
     for pattern in _PLACES:
         _gather(root, pattern, found)
+    _keep_isolcpus_alone(found)
     for name in _names(f"{root}/sys/bus/pci/devices"):
         if _ADDRESS.fullmatch(name):
             _gather_function(root, f"sys/bus/pci/devices/{name}", found)
@@ -65,6 +68,14 @@ def collect(root: str) -> dict[str, FileContent]:
             if isinstance(content, Link) and leads_to(path, content) in kept
         )
     return found
+
+
+def _keep_isolcpus_alone(found: dict[str, FileContent]) -> None:
+    # The rest of a command line says nothing about the machine, and may be private: the root's UUID, tokens, addresses.
+    content = found.pop(_COMMAND_LINE, None)
+    words = isolcpus_words(content.decode(errors="replace")) if isinstance(content, bytes) else []
+    if words:
+        found[_COMMAND_LINE] = f"{' '.join(words)}\n".encode()
 
 
 def leads_to(path: str, link: Link) -> str:

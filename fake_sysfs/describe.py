@@ -38,6 +38,7 @@ KEYS = (
     "distances",
     "spare-nodes",
     "offline",
+    "isolated",
     "hugepage-sizes",
     "pci",
     "devices",
@@ -48,6 +49,7 @@ _NUMA_KEYS = ("memory", "hugepages", "access", "side-caches")
 _ACCESS_KEYS = ("initiators", "read-latency", "write-latency", "read-bandwidth", "write-bandwidth")
 _SIDE_CACHE_KEYS = ("level", "size", "line", "indexing", "write-policy")
 _DISTANCE_KEYS = ("local", "package", "remote")
+_LISTS_OF_COUNTS = ("cpulist", "node-ids", "offline", "isolated")
 _NUMBERINGS = ("linux", "compact")
 _DEFAULT_MEMORY = 4 << 30
 
@@ -81,7 +83,7 @@ def _overridden(base: Description, own: Description) -> Description:
     if "groups" in own:
         merged = {key: value for key, value in merged.items() if key not in GROUP_KEYS}
     if set(own) & {"packages", "dies", "nodes", "cores", "threads", "groups"}:
-        merged = {key: value for key, value in merged.items() if key not in ("cpulist", "node-ids", "offline")}
+        merged = {key: value for key, value in merged.items() if key not in _LISTS_OF_COUNTS}
     for key, value in own.items():
         old = merged.get(key)
         if isinstance(old, dict) and isinstance(value, dict):
@@ -109,6 +111,7 @@ def _machine(section: Section) -> Machine:
         links=read_links(section),
         spare_nodes=section.ids("spare-nodes"),
         kinds=layout.kinds,
+        isolated=section.ids("isolated"),
         hugepage_sizes=sizes,
         cpu_model=cpu.text("model", "numaproof CPU"),
         cpu_vendor=cpu.text("vendor", "GenuineIntel"),

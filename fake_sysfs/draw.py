@@ -76,6 +76,8 @@ def draw(machine: Machine, *, full: bool = False) -> RenderableType:
     offline = [cpu for cpu in machine.cpus if not cpu.online]
     for node_id, group in groupby(sorted(offline, key=lambda cpu: cpu.node), key=lambda cpu: cpu.node):
         tree.add(f"Offline PU P#{format_cpulist(cpu.id for cpu in group)} (of NUMANode P#{node_id})")
+    if machine.isolated:
+        tree.add(f"Isolated PU P#{format_cpulist(machine.isolated)}")
     if machine.spare_nodes:
         tree.add(f"Possible NUMANode P#{format_cpulist(machine.spare_nodes)} (not online)")
     for root in machine.pci:

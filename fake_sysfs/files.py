@@ -8,7 +8,7 @@ from numaproof.fake_sysfs.files_cpus import gather_cpus
 from numaproof.fake_sysfs.files_nodes import gather_nodes
 from numaproof.fake_sysfs.files_pci import gather_pci
 from numaproof.fake_sysfs.machine import Machine
-from numaproof.fake_sysfs.procfs import cpuinfo, meminfo
+from numaproof.fake_sysfs.procfs import cmdline, cpuinfo, meminfo
 
 # What sysfs has no word for (the machine's name, NVLink) lies here: below devices/system, which every way of mounting
 # a machine takes along, and where no tool looks for a file of this name.
@@ -21,6 +21,7 @@ def files(machine: Machine) -> Mapping[str, FileContent]:
     gather_cpus(machine, gathering)
     gather_nodes(machine, gathering)
     gather_pci(machine, gathering)
+    gathering.found["proc/cmdline"] = cmdline(machine).encode()
     gathering.found["proc/cpuinfo"] = cpuinfo(machine).encode()
     gathering.found["proc/meminfo"] = meminfo(machine).encode()
     gathering.found[EXTRA] = _extra(machine)

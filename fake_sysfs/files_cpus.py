@@ -21,6 +21,7 @@ def gather_cpus(machine: Machine, out: Gathering) -> None:
     out.line(f"{CPU}/offline", format_cpulist(cpu.id for cpu in machine.cpus if not cpu.online))
     out.line(f"{CPU}/possible", everything)
     out.line(f"{CPU}/present", everything)
+    out.line(f"{CPU}/isolated", format_cpulist(machine.isolated))
     out.line(f"{CPU}/kernel_max", max(KERNEL_MAX, width - 1))
 
     speeds = {cpu: kind.mhz for kind in machine.kinds for cpu in kind.cpus}

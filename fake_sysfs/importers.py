@@ -42,7 +42,7 @@ def _below_top(path: Path, files: Mapping[str, FileContent]) -> dict[str, FileCo
     return {
         name.removeprefix(top): content
         for name, content in files.items()
-        if name.startswith((f"{top}sys/", f"{top}proc/cpuinfo", f"{top}proc/meminfo"))
+        if name.startswith((f"{top}sys/", f"{top}proc/cpuinfo", f"{top}proc/meminfo", f"{top}proc/cmdline"))
     }
 
 

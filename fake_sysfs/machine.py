@@ -138,6 +138,7 @@ class Machine:
     links: tuple[DeviceLink, ...] = ()
     spare_nodes: tuple[int, ...] = ()  # possible, but not online
     kinds: tuple[CpuKind, ...] = ()  # (): all CPUs are alike
+    isolated: tuple[int, ...] = ()  # CPUs, online or not, that `isolcpus=` keeps from the scheduler
     hugepage_sizes: tuple[int, ...] = X86_HUGEPAGE_SIZES  # in kB
     cpu_model: str = "numaproof CPU"
     cpu_vendor: str = "GenuineIntel"
@@ -152,6 +153,7 @@ class Machine:
         put(self, "links", tuple(sorted(self.links, key=lambda link: (link.a, link.b))))
         put(self, "kinds", tuple(sorted(self.kinds, key=lambda kind: kind.name)))
         put(self, "spare_nodes", tuple(sorted(self.spare_nodes)))
+        put(self, "isolated", tuple(sorted(self.isolated)))
         put(self, "hugepage_sizes", tuple(sorted(self.hugepage_sizes)))
         ordered = tuple(sorted(self.nodes, key=lambda node: node.id))
         put(self, "nodes", tuple(_with_distances(node, ordered) for node in ordered))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from numaproof.fake_sysfs.collect import leads_to
 from numaproof.fake_sysfs.content import FileContent, Link
+from numaproof.fake_sysfs.isolcpus import isolated_among, parse_isolcpus
 from numaproof.fake_sysfs.lists import format_cpulist, parse_cpulist, parse_mask
 
 CPU = "sys/devices/system/cpu"
@@ -25,6 +26,7 @@ def normalise(files: Mapping[str, FileContent]) -> tuple[dict[str, FileContent],
     snapshot = _Snapshot(files)
     _strip_nuls(snapshot)
     online = _mend_cpus(snapshot)
+    _mend_isolated(snapshot)
     _mend_caches(snapshot)
     node_of_cpu = _mend_nodes(snapshot, online)
     _mend_functions(snapshot, node_of_cpu)
@@ -102,6 +104,26 @@ def _mend_cpus(snapshot: _Snapshot) -> set[int]:
     snapshot.put(f"{CPU}/present", format_cpulist(present))
     snapshot.put(f"{CPU}/possible", format_cpulist(present | set(_list(snapshot, f"{CPU}/possible") or ())))
     return online
+
+
+def _mend_isolated(snapshot: _Snapshot) -> None:
+    """Say which CPUs are isolated; an older kernel says it on its command line alone."""
+    listed: tuple[int, ...] = ()
+    for path, parse in ((f"{CPU}/isolated", parse_cpulist), ("proc/cmdline", parse_isolcpus)):
+        text = snapshot.text(path)
+        if text is None:
+            continue
+        try:
+            listed = parse(text)
+            break
+        except ValueError:
+            snapshot.notes.append(f"isolated CPUs: {path} of the snapshot holds no list of them; it is passed over")
+    present = snapshot.numbered(rf"{CPU}/cpu(\d+)/")
+    isolated = isolated_among(listed, present)
+    kept = present.intersection(listed).difference(isolated)
+    if kept:
+        snapshot.notes.append(f"CPU {format_cpulist(kept)}: isolated like all others; imported as the kernel's own")
+    snapshot.put(f"{CPU}/isolated", format_cpulist(isolated))
 
 
 def _list(snapshot: _Snapshot, path: str) -> tuple[int, ...] | None:

@@ -1,7 +1,8 @@
-"""`/proc/cpuinfo` and `/proc/meminfo` of a machine."""
+"""`/proc/cpuinfo`, `/proc/meminfo` and `/proc/cmdline` of a machine."""
 
 from collections import Counter
 
+from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.fake_sysfs.machine import Machine
 
 
@@ -44,3 +45,9 @@ def meminfo(machine: Machine) -> str:
         + "".join(f"{name + ':':<15} {value:>8}\n" for name, value in counts)
         + "".join(f"{name + ':':<15} {value:>8} kB\n" for name, value in after)
     )
+
+
+def cmdline(machine: Machine) -> str:
+    """The command line of a kernel that was told which CPUs to isolate."""
+    isolated = f" isolcpus={format_cpulist(machine.isolated)}" if machine.isolated else ""
+    return f"BOOT_IMAGE=/boot/vmlinuz root=/dev/sda1 ro{isolated}\n"

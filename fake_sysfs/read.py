@@ -9,7 +9,7 @@ from typing import Any
 from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.files import EXTRA
 from numaproof.fake_sysfs.machine import CpuKind, DeviceLink, Machine
-from numaproof.fake_sysfs.read_cpus import read_caches, read_cpus
+from numaproof.fake_sysfs.read_cpus import read_caches, read_cpus, read_isolated
 from numaproof.fake_sysfs.read_nodes import read_nodes
 from numaproof.fake_sysfs.read_pci import read_pci
 from numaproof.fake_sysfs.tree import Tree
@@ -38,6 +38,7 @@ def read(root: Path | str) -> Machine:
         links=tuple(DeviceLink(a, b, count) for a, b, count in extra.get("links", ()) if {a, b} <= known),
         spare_nodes=found.spare,
         kinds=_kinds(tree, online),
+        isolated=read_isolated(tree, (cpu.id for cpu in cpus)),
         hugepage_sizes=found.hugepage_sizes,
         cpu_model=extra.get("cpu_model", _first(_MODEL, cpuinfo)),
         cpu_vendor=extra.get("cpu_vendor", _first(_VENDOR, cpuinfo)),

@@ -1,9 +1,10 @@
-"""CPUs and caches of a tree."""
+"""CPUs, which of them are isolated, and caches of a tree."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from numaproof.fake_sysfs.isolcpus import isolated_among, parse_isolcpus
 from numaproof.fake_sysfs.machine import Cache, CacheKind, Cpu
 from numaproof.fake_sysfs.tree import Tree, whole_number
 
@@ -101,6 +102,17 @@ def _core_ids(places: Iterable[_Place]) -> dict[int, int]:
             owner[place.package, fresh[place.package]] = (place.die, place.siblings)
         found[place.cpu] = given[core_key]
     return found
+
+
+def read_isolated(tree: Tree, cpus: Iterable[int]) -> tuple[int, ...]:
+    """The isolated ones of these CPUs: by the kernel's list, else, as older kernels have none, by its command line."""
+    listed = tree.ids(f"{CPU}/isolated")
+    if listed is None:
+        try:
+            listed = parse_isolcpus(tree.proc_text("cmdline") or "")
+        except ValueError:
+            listed = ()
+    return isolated_among(listed, cpus)
 
 
 def read_caches(tree: Tree, online: set[int]) -> tuple[Cache, ...]:

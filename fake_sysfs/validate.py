@@ -33,6 +33,7 @@ def check_machine(machine: "Machine") -> None:
     online = {cpu.id for cpu in machine.cpus if cpu.online}
     _check_caches(at, machine.caches, online)
     _check_kinds(at, machine, online)
+    _check_isolated(at, machine)
     _check_pci(at, machine)
 
 
@@ -153,6 +154,21 @@ def _check_kinds(at: str, machine: "Machine", online: set[int]) -> None:
         if twice:
             raise MachineError(f"{at}: cpu kind {kind.name}: cpu {format_cpulist(twice)}: is of another kind already")
         seen.update(kind.cpus)
+
+
+def _check_isolated(at: str, machine: "Machine") -> None:
+    _check_unique(at, "isolated cpu", machine.isolated)
+    there = {cpu.id for cpu in machine.cpus}
+    strange = set(machine.isolated) - there
+    if strange:
+        raise MachineError(
+            f"{at}: isolated: cpu {format_cpulist(strange)}: is not a CPU of this machine; "
+            f"name some of {format_cpulist(there)}"
+        )
+    if len(machine.isolated) == len(there):
+        raise MachineError(
+            f"{at}: isolated: cpu {format_cpulist(there)}: are all CPUs; leave the kernel one for its scheduler"
+        )
 
 
 def _check_pci(at: str, machine: "Machine") -> None:

@@ -17,7 +17,7 @@ from docker.types import Mount
 
 from numaproof.errors import UserError
 from numaproof.harness.runtimes.engine.contexts import engine_address
-from numaproof.harness.runtimes.mounts import machine_binds
+from numaproof.harness.runtimes.mounts import container_binds
 from numaproof.harness.runtimes.program import Bind, CannotStartError, Finished, Program
 from numaproof.harness.waiting import WaitTimeoutError, wait_until
 
@@ -161,7 +161,7 @@ class DockerRuntime:
                 entrypoint=list(program.command),
                 environment=dict(program.environment),
                 working_dir=program.directory or "/",
-                mounts=[_mount(bind) for bind in (*machine_binds(program.machine), *program.binds)],
+                mounts=[_mount(bind) for bind in (*container_binds(program.machine), *program.binds)],
                 devices=[f"{one.source}:{one.target}:{one.permissions}" for one in program.devices],
                 cpuset_cpus=",".join(map(str, program.cpus)) or None,
                 cpuset_mems=",".join(map(str, program.memory_nodes)) or None,

@@ -56,6 +56,7 @@ def machines(draw: st.DrawFn) -> Machine:
         links=tuple(draw(_links(addresses))),
         spare_nodes=tuple(spare),
         kinds=tuple(draw(_kinds(online))),
+        isolated=tuple(draw(st.sets(st.sampled_from([cpu.id for cpu in cpus]), max_size=len(cpus) - 1))),
         hugepage_sizes=sizes,
         cpu_model=draw(_line),
         cpu_vendor=draw(_line),

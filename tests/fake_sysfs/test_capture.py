@@ -22,6 +22,9 @@ from tests.fake_sysfs.on_disk import on_a_small_disk
 from tests.fake_sysfs.real_tools import assert_lstopo_agrees
 from tests.places import short_directory
 
+# Of what a host was booted with, only the last word is about the machine.
+PRIVATE = b"root=UUID=9a0c-77 token=s3cret ro isolcpus=nohz,domain,2-3\n"
+
 MAGIC = {".tar": b"shot/", ".tar.gz": b"\x1f\x8b", ".tgz": b"\x1f\x8b", ".tar.bz2": b"BZh", ".tar.xz": b"\xfd7zXZ"}
 
 
@@ -36,7 +39,11 @@ def names_in(path: Path) -> list[str]:
         return archive.getnames()
 
 
-@pytest.mark.parametrize("machine", [MACHINE, preset("laptop"), preset("xeon-2s-pmem")], ids=lambda m: m.name)
+@pytest.mark.parametrize(
+    "machine",
+    [MACHINE, preset("laptop"), preset("xeon-2s-pmem"), replace(MACHINE, name="isolating", isolated=(2, 3))],
+    ids=lambda m: m.name,
+)
 def test_nothing_of_a_machine_is_lost(machine: Machine) -> None:
     with short_directory() as place:
         assert import_archive(captured(machine, place)) == machine
@@ -48,6 +55,37 @@ def test_nothing_is_lost_that_sysfs_itself_says() -> None:
         write({path: content for path, content in files(machine).items() if path != EXTRA}, place / "tree")
         capture(place / "other.tar", place / "tree")
         assert import_archive(place / "other.tar") == replace(machine, name="other", links=(), notes=())
+
+
+def test_of_the_command_line_only_isolated_cpus_are_taken() -> None:
+    with short_directory() as place:
+        tree = dict(files(replace(MACHINE, isolated=(2, 3))))
+        del tree["sys/devices/system/cpu/isolated"]
+        write(tree | {"proc/cmdline": PRIVATE}, place / "tree")
+        capture(place / "shot.tar", place / "tree")
+        with tarfile.open(place / "shot.tar") as archive:
+            kept = archive.extractfile("shot/proc/cmdline")
+            assert kept is not None
+            assert kept.read() == b"isolcpus=nohz,domain,2-3\n"
+        assert b"s3cret" not in (place / "shot.tar").read_bytes()
+        assert import_archive(place / "shot.tar").isolated == (2, 3)
+
+
+@pytest.mark.parametrize("missing", ["sys/devices/system/cpu/isolated", "proc/cmdline"])
+def test_isolated_cpus_are_taken_from_either_file(missing: str) -> None:
+    machine = replace(MACHINE, isolated=(2, 3))
+    with short_directory() as place:
+        write({path: content for path, content in files(machine).items() if path != missing}, place / "tree")
+        capture(place / "shot.tar", place / "tree")
+        assert import_archive(place / "shot.tar") == machine
+
+
+def test_a_command_line_that_isolates_nothing_is_left_where_it_is() -> None:
+    with short_directory() as place:
+        write({**files(MACHINE), "proc/cmdline": b"root=UUID=9a0c-77 token=s3cret ro\n"}, place / "tree")
+        capture(place / "shot.tar", place / "tree")
+        assert "shot/proc/cpuinfo" in names_in(place / "shot.tar")
+        assert "shot/proc/cmdline" not in names_in(place / "shot.tar")
 
 
 @pytest.mark.parametrize("suffix", MAGIC)

@@ -4,6 +4,7 @@ import errno
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,18 @@ def test_a_change_and_its_contrary_leave_the_tree_as_it_was() -> None:
 def test_a_cpu_comes_back_beside_one_that_stays_off() -> None:
     both_off = without_cpus(MACHINE, (0, 8))
     assert with_cpus(both_off, (8,), like=MACHINE) == without_cpus(MACHINE, (0,))
+
+
+def test_an_isolated_cpu_stays_so_while_it_is_off() -> None:
+    machine = replace(MACHINE, isolated=(3, 4))
+    off = without_cpus(machine, (3, 5))
+    assert off.isolated == (3, 4)
+    assert with_cpus(off, (3, 5), like=machine) == machine
+    with short_directory() as place:
+        write(files(machine), place / "tree")
+        assert change(place / "tree", lambda machine: without_cpus(machine, (3, 5))) == off
+        assert (place / "tree/sys/devices/system/cpu/isolated").read_text() == "3-4\n"
+        assert "isolcpus=3-4" in (place / "tree/proc/cmdline").read_text().split()
 
 
 def test_an_open_file_and_files_of_the_same_content_stay_as_they_are() -> None:

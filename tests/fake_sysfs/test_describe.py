@@ -153,6 +153,26 @@ def test_offline_cpus_leave_their_caches_and_keep_their_node() -> None:
     assert [cache.cpus for cache in found.caches] == [(1,), (1,), (2,), (2,)]
 
 
+def test_isolated_cpus_may_be_offline() -> None:
+    found = machine("cores: 8\nisolated: 2-5\noffline: 3,6\n")
+    assert found.isolated == (2, 3, 4, 5)
+    assert [cpu.id for cpu in found.cpus if not cpu.online] == [3, 6]
+
+
+def test_a_preset_says_which_cpus_are_isolated_until_it_is_told_others_or_other_counts() -> None:
+    presets = {"base": {"cores": "8", "isolated": "2-5"}}
+
+    def on_top(text: str) -> tuple[int, ...]:
+        return describe(load_yaml(f"preset: base\n{text}", "my.yaml"), presets.__getitem__).isolated
+
+    assert on_top("") == (2, 3, 4, 5)
+    assert on_top("isolated: 7\n") == (7,)
+    assert on_top('isolated: ""\n') == ()
+    assert on_top("cores: 4\n") == ()
+    assert on_top("cores: 4\nisolated: 1\n") == (1,)
+    assert machine("preset: laptop\nisolated: 2-7\n").isolated == (2, 3, 4, 5, 6, 7)
+
+
 def test_devices_flat_and_in_a_tree() -> None:
     found = machine(
         """
@@ -271,6 +291,9 @@ def test_other_counts_do_not_keep_the_lists_of_the_preset() -> None:
         ("distances: [[400]]", "distance 400: must lie in 1-255"),
         ("offline: 7", "offline: cpu 7: is not one of its online CPUs"),
         ("offline: 0", "has no CPU online"),
+        ("isolated: 7", "machine my: isolated: cpu 7: is not a CPU of this machine; name some of 0"),
+        ("cores: 2\nisolated: 0-1", "isolated: cpu 0-1: are all CPUs; leave the kernel one for its scheduler"),
+        ("cores: 2\nisolated: 1-", "my.yaml:2: isolated: '1-': '' is not an id"),
         ("hugepages: {2Mi: -1}", "hugepages.2Mi: -1: must be at least 0"),
         ("hugepages: {3MB: 1}", "hugepages.3MB: 3MB: is not a page size"),
         ("hugepages: {4Mi: 1}", "hugepages of 4096 kB: the machine has pages of 2048, 1048576"),

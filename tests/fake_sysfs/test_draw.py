@@ -102,8 +102,10 @@ def test_a_part_that_lies_across_others_says_which_cpus_it_has() -> None:
 
 def test_what_is_switched_off_or_set_aside_is_said() -> None:
     machine = without_cpus(with_hugepages(preset("xeon-2s"), 1, 1048576, 4), (3, 4, 5))
-    text = drawing(replace(machine, spare_nodes=(7,)))
+    text = drawing(replace(machine, spare_nodes=(7,), isolated=(2, 3, 9)))
     assert lines_with(text, "Offline PU P#3-5 (of NUMANode P#0)")
+    assert lines_with(text, "Isolated PU P#2-3,9")
+    assert not lines_with(drawing(machine), "Isolated")
     assert lines_with(text, "4 hugepages of 1 GiB")
     assert lines_with(text, "Possible NUMANode P#7 (not online)")
 

@@ -2,6 +2,7 @@
 
 import posixpath
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -74,6 +75,7 @@ MACHINE = Machine(
     links=(DeviceLink("0000:02:00.0", "0000:00:03.0", 2),),
     spare_nodes=(5,),
     kinds=(CpuKind("atom", (2,), 1500),),
+    isolated=(1, 2, 33, 35),
     cpu_model="Some CPU",
     cpu_vendor="GenuineIntel",
     mhz=2500,
@@ -93,7 +95,9 @@ LINES = {
     f"{CPU}/offline": "33",
     f"{CPU}/possible": "0-2,33-35",
     f"{CPU}/present": "0-2,33-35",
+    f"{CPU}/isolated": "1-2,33,35",
     f"{CPU}/kernel_max": "8191",
+    "proc/cmdline": "BOOT_IMAGE=/boot/vmlinuz root=/dev/sda1 ro isolcpus=1-2,33,35",
     f"{CPU}/cpu0/online": "1",
     f"{CPU}/cpu33/online": "0",
     f"{CPU}/cpu35/topology/core_id": "1",
@@ -176,6 +180,12 @@ LINES = {
 @pytest.mark.parametrize("path", LINES)
 def test_a_file_says(path: str, tree: Mapping[str, FileContent]) -> None:
     assert tree[path] == f"{LINES[path]}\n".encode()
+
+
+def test_where_no_cpu_is_isolated_the_list_is_an_empty_line_and_the_command_line_silent() -> None:
+    found = files(replace(MACHINE, isolated=()))
+    assert found[f"{CPU}/isolated"] == b"\n"
+    assert found["proc/cmdline"] == b"BOOT_IMAGE=/boot/vmlinuz root=/dev/sda1 ro\n"
 
 
 LINKS = {

@@ -209,6 +209,42 @@ def test_a_node_that_does_not_say_its_memory_has_what_the_others_leave() -> None
     assert any(note.startswith("NUMA node 1: the snapshot does not say its memory") for note in machine.notes)
 
 
+ISOLATING = replace(MACHINE, isolated=(2, 3, 6))
+
+
+@pytest.mark.parametrize("pattern", [r"/cpu/isolated", r"proc/cmdline"])
+def test_isolated_cpus_are_known_by_the_list_and_by_the_command_line(pattern: str) -> None:
+    assert imported(without(snapshot(ISOLATING), pattern)) == ISOLATING
+
+
+def test_an_older_kernel_of_a_few_files_tells_isolated_cpus_by_its_command_line() -> None:
+    """A tree as small as can be: four CPUs, and what the kernel was told at boot."""
+    few: Files = {f"{CPU}/cpu{n}/topology/core_id": f"{n}\n".encode() for n in range(4)}
+    few["proc/cmdline"] = b"BOOT_IMAGE=/vmlinuz root=UUID=1f2e-33 ro isolcpus=2-9 quiet\n"
+    machine = imported(few)
+    assert (machine.cpu_ids, machine.isolated) == ((0, 1, 2, 3), (2, 3))
+    with short_directory() as place:
+        write(few, place / "few")
+        assert import_archive(place / "few").isolated == (2, 3)
+    assert not any("1f2e" in note for note in machine.notes)
+
+
+def test_what_is_no_list_of_isolated_cpus_is_passed_over_with_a_note() -> None:
+    listed, told = f"{CPU}/isolated", "proc/cmdline"
+    machine = imported(snapshot(ISOLATING) | {listed: b"2-x\n"})
+    assert machine.notes == (f"isolated CPUs: {listed} of the snapshot holds no list of them; it is passed over",)
+    assert replace(machine, notes=()) == ISOLATING
+    machine = imported(snapshot(ISOLATING) | {listed: b"2-x\n", told: b"isolcpus=3-1\n"})
+    assert [note.split()[2] for note in machine.notes] == [listed, told]
+    assert replace(machine, notes=()) == MACHINE
+
+
+def test_where_all_cpus_are_isolated_the_first_is_left_with_a_note() -> None:
+    machine = imported(snapshot() | {f"{CPU}/isolated": b"0-63\n"})
+    assert machine.isolated == (1, 2, 3, 4, 5, 6, 7)
+    assert machine.notes == ("CPU 0: isolated like all others; imported as the kernel's own",)
+
+
 def test_a_host_without_numa_is_one_node() -> None:
     machine = imported(without(snapshot(), r"/system/node/", r"/cpu\d+/node\d+$"))
     assert machine.node_ids == (0,)

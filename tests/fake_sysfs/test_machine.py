@@ -45,6 +45,7 @@ MACHINE = Machine(
     pci=(PciRoot(0, 0, (NIC, PORT)),),
     links=(DeviceLink("0000:00:03.0", "0000:02:00.0", 2),),
     spare_nodes=(5,),
+    isolated=(1, 3),
 )
 
 
@@ -53,6 +54,7 @@ def test_order_says_nothing() -> None:
         MACHINE,
         cpus=MACHINE.cpus[::-1],
         nodes=MACHINE.nodes[::-1],
+        isolated=MACHINE.isolated[::-1],
         caches=MACHINE.caches[::-1],
         pci=(PciRoot(0, 0, (PORT, NIC)),),
         links=(DeviceLink("0000:02:00.0", "0000:00:03.0", 2),),
@@ -141,6 +143,12 @@ def _vf(address: str, **changes: Any) -> PciDevice:
         (lambda: replace(MACHINE, kinds=(CpuKind("core", (0, 3), 1),)), "cpu kind core: cpu 3: is not online"),
         (lambda: replace(MACHINE, kinds=(CpuKind("a", (0,), 1), CpuKind("b", (0,), 1))), "of another kind already"),
         (lambda: replace(MACHINE, kinds=(CpuKind("../a", (0,), 1),)), "needs a plain name"),
+        (
+            lambda: replace(MACHINE, isolated=(1, 4, 5, 9)),
+            "isolated: cpu 4-5,9: is not a CPU of this machine; name some of 0-3",
+        ),
+        (lambda: replace(MACHINE, isolated=(0, 1, 2, 3)), "isolated: cpu 0-3: are all CPUs; leave the kernel one"),
+        (lambda: replace(MACHINE, isolated=(2, 2)), "isolated cpu 2: is there twice"),
         (lambda: _with_device(total_vfs=0), "0000:00:03.0: 1 virtual functions: the device has at most 0"),
         (lambda: _with_device(vfs=(_vf("0000:00:03.0"),)), "PCI function 0000:00:03.0: is there twice"),
         (lambda: _with_device(vfs=(_vf("0000:00:03.1", total_vfs=1),)), "is a virtual function"),

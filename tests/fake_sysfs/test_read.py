@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,63 @@ def test_minus_one_is_taken_for_the_first_package() -> None:
         lambda found: found.update({f"{CPU}/cpu{cpu}/topology/physical_package_id": b"-1\n" for cpu in range(2)}),
     )
     assert found.cpus == (Cpu(0, 0, 0, 0, 0), Cpu(1, 1, 0, 0, 0))
+
+
+ISOLATING = replace(MACHINE, isolated=(2, 3, 6))
+
+
+@pytest.mark.parametrize("missing", [("/cpu/isolated",), ("proc/cmdline",), ("proc/",)])
+def test_isolated_cpus_are_said_twice_and_may_be_missing_once(missing: tuple[str, ...]) -> None:
+    assert changed(ISOLATING, without(*missing)) == ISOLATING
+
+
+def test_a_tree_of_an_earlier_version_says_nothing_of_isolated_cpus() -> None:
+    assert changed(ISOLATING, without("/cpu/isolated", "proc/cmdline")) == MACHINE
+
+
+def test_the_kernels_own_list_counts_and_not_what_it_was_told() -> None:
+    told = {"proc/cmdline": b"ro isolcpus=1\n"}
+    assert changed(ISOLATING, lambda found: found.update(told)) == ISOLATING
+    assert changed(MACHINE, lambda found: found.update(told)) == MACHINE  # an empty list is one
+
+
+def by_command_line(text: bytes) -> tuple[int, ...]:
+    """The isolated CPUs of a kernel that has no list of them, as the machine of eight CPUs is read."""
+    return changed(MACHINE, lambda found: (found.pop(f"{CPU}/isolated"), found.update({"proc/cmdline": text}))).isolated
+
+
+@pytest.mark.parametrize(
+    ("text", "cpus"),
+    [
+        (b"ro quiet\n", ()),
+        (b"isolcpus=2-5\n", (2, 3, 4, 5)),
+        (b"root=UUID=1-2 isolcpus=2,4-5 quiet\n", (2, 4, 5)),
+        (b"ro isolcpus=domain,2-5\n", (2, 3, 4, 5)),
+        (b"ro isolcpus=nohz,domain,managed_irq,2-5\n", (2, 3, 4, 5)),
+        (b"ro isolcpus=a_new_one,2-5\n", (2, 3, 4, 5)),
+        (b"ro isolcpus=nohz,managed_irq,2-5\n", ()),  # without `domain` they stay in the scheduler's domains
+        (b"ro isolcpus=1 isolcpus=2\n", (2,)),
+        (b"ro isolcpus=6-4000\n", (6, 7)),
+        (b"ro isolcpus=0-7\n", (1, 2, 3, 4, 5, 6, 7)),  # the kernel keeps its boot CPU
+        (b"ro isolcpus=\n", ()),
+        (b"ro isolcpus=domain1,2-5\n", ()),
+        (b"ro isolcpus=2-x\n", ()),
+        (b"ro isolcpus=5-2\n", ()),
+        (b"ro isolcpus=3 noisolcpus=2-5 isolcpus\n", (3,)),
+        (b"\xff isolcpus=\xff\n", ()),
+    ],
+)
+def test_an_older_kernels_command_line_says_which_cpus_are_isolated(text: bytes, cpus: tuple[int, ...]) -> None:
+    assert by_command_line(text) == cpus
+
+
+def test_a_list_of_isolated_cpus_that_is_none_counts_as_missing() -> None:
+    assert changed(ISOLATING, lambda found: found.update({f"{CPU}/isolated": b"2-x\n"})) == ISOLATING
+
+
+def test_isolated_cpus_that_the_machine_does_not_have_are_dropped() -> None:
+    found = changed(MACHINE, lambda found: found.update({f"{CPU}/isolated": b"6-127\n"}))
+    assert found.isolated == (6, 7)
 
 
 def test_a_device_on_a_node_that_is_not_there_has_none() -> None:

@@ -15,7 +15,8 @@ from numaproof.fake_sysfs.write import write
 from tests.fake_sysfs.real_tools import assert_real_tools_agree, groups, lstopo, lstopo_console
 from tests.places import short_directory
 
-# What no preset has: offline CPUs, sparse node and CPU ids, a spare node, lopsided distances, a node without memory.
+# What no preset has: offline and isolated CPUs, sparse node and CPU ids, a spare node, lopsided distances, a node
+# without memory.
 ODD = """
 packages: 2
 cores: 2
@@ -27,6 +28,7 @@ cpulist: {1: "0-3", 9: "64-67"}
 numa: {40: {memory: 0}, 41: {memory: 3GiB, access: {initiators: "9", read-latency: 80}}}
 distances: [[10, 21, 17, 99], [22, 10, 28, 98], [18, 29, 10, 97], [33, 34, 35, 10]]
 offline: "2-3,66"
+isolated: "1-2,67"
 spare-nodes: 3-4
 hugepages: {2Mi: 16}
 caches: {l1d: 32KiB, l2: {size: 1MiB, share: 2}, l3: 8MiB}

@@ -29,5 +29,5 @@ def test_sysfs_alone_says_all_that_it_has_a_word_for(machine: Machine) -> None:
         (place / "tree" / EXTRA).unlink()
         shutil.rmtree(place / "tree" / "proc")
         found = read(place / "tree" / "sys")
-    for part in ("cpus", "nodes", "caches", "pci", "spare_nodes", "kinds", "hugepage_sizes"):
+    for part in ("cpus", "nodes", "caches", "pci", "spare_nodes", "kinds", "isolated", "hugepage_sizes"):
         assert getattr(found, part) == getattr(machine, part)

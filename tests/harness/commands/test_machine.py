@@ -109,6 +109,13 @@ def test_diff_shows_what_differs_and_exits_with_1(capsys: pytest.CaptureFixture[
     assert not any('"id": 18' in line and line.startswith(("-cpus", "+cpus")) for line in lines)
 
 
+def test_isolated_cpus_are_drawn_and_compared(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    (place / "mine.yaml").write_text("preset: laptop\nisolated: 2,4-5\n")
+    assert "Isolated PU P#2,4-5" in output(capsys, "show", place / "mine.yaml")
+    lines = output(capsys, "diff", "laptop", place / "mine.yaml", code=1).splitlines()
+    assert lines[2:] == ["+isolated: 2", "+isolated: 4", "+isolated: 5"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from numaproof import fake_sysfs
 from numaproof.errors import UserError
 from numaproof.harness.runtimes import Bind, CannotStartError, Program
 from numaproof.harness.runtimes.docker import LABEL, DockerRuntime, connect, engine_answers, reap_containers
@@ -110,6 +111,16 @@ def test_binds_are_seen_and_written_through(runtime: DockerRuntime) -> None:
             assert running.wait(60) == 0
             assert running.output() == "hello\n"
         assert (place / "new").read_text() == "more\n"
+
+
+def test_the_machine_is_seen_but_for_the_command_line_which_no_container_may_cover(runtime: DockerRuntime) -> None:
+    machine = replace(fake_sysfs.parse_machine("pack:1 core:8 pu:1"), isolated=(2, 3))
+    with short_directory() as place:
+        fake_sysfs.write(fake_sysfs.files(machine), place / "tree")
+        program = shell("cat /sys/devices/system/cpu/isolated; grep -c ^processor /proc/cpuinfo")
+        with runtime.start(replace(program, machine=place / "tree")) as running:
+            assert running.wait(60) == 0
+            assert running.output().split() == ["2-3", "8"]
 
 
 def test_cpus_and_memory_are_bound(runtime: DockerRuntime) -> None:

@@ -198,6 +198,26 @@ def test_a_running_program_is_shown_another_machine() -> None:
             assert seen() == first
 
 
+def test_the_kernels_command_line_is_that_of_the_machine() -> None:
+    with short_directory() as place:
+        (place / "mine.yaml").write_text("cores: 8\nisolated: 2-7\n")
+        tree = write_machine(str(place / "mine.yaml"), place / "tree")
+        look = replace(shell("cat /sys/devices/system/cpu/isolated /proc/cmdline"), machine=tree)
+        with NamespaceRuntime().start(look) as running:
+            assert running.wait(60) == 0
+            assert running.output() == "2-7\nBOOT_IMAGE=/boot/vmlinuz root=/dev/sda1 ro isolcpus=2-7\n"
+
+
+def test_a_tree_without_a_command_line_is_shown_with_the_hosts() -> None:
+    with short_directory() as place:
+        tree = write_machine("pack:1 core:2 pu:1", place / "tree")
+        (tree / "proc/cmdline").unlink()
+        look = replace(shell("cat /sys/devices/system/cpu/present /proc/cmdline"), machine=tree)
+        with NamespaceRuntime().start(look) as running:
+            assert running.wait(60) == 0
+            assert running.output() == f"0-1\n{Path('/proc/cmdline').read_text()}"
+
+
 def test_a_machine_that_cannot_be_shown_is_told() -> None:
     with short_directory() as place:
         (place / "sys").mkdir()
