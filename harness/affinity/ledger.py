@@ -7,6 +7,7 @@ from numaproof.harness.affinity.zones import CPU, Zone
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.fit import Amounts, requests_of
 from numaproof.harness.decision.reservations import MEMORY
+from numaproof.harness.pods.affinity import is_bound
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.providers.memory import MachineState
 
@@ -80,6 +81,25 @@ def used(zones: Iterable[Zone], holdings: Iterable[Holding], memory: MachineStat
             for name, amount in amounts.items():
                 found[node][name] = found[node].get(name, 0) + amount
     return found
+
+
+def broken_promise(zones: Iterable[Zone], holdings: Iterable[Holding], memory: MachineState) -> Overdraft | None:
+    """The first NUMA node of which more is taken than pods may have, where a bound pod was promised some of it.
+
+    Without such a pod nothing is looked at: what the managers give to others is theirs to know.
+    """
+    here, everybody = tuple(zones), tuple(holdings)
+    promised = [claims(one, here) for one in everybody if is_bound(one.pod)]
+    if not promised:
+        return None
+    taken = used(here, everybody, memory)
+    for zone in here:
+        for name in zone.capacity:
+            if any(shares.get(zone.id, {}).get(name) for shares in promised):
+                wanted, most = taken[zone.id][name], zone.allocatable[name]
+                if wanted > most:
+                    return Overdraft(zone.id, name, wanted, most)
+    return None
 
 
 def overdraft(zones: Iterable[Zone], taken: Shares, own: Shares) -> Overdraft | None:

@@ -8,7 +8,7 @@ from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import Document
 from numaproof.harness.pods.affinity import is_dedicated, requested
 from numaproof.harness.pods.pod import Pod
-from numaproof.harness.pods.quantity import parse_quantity
+from numaproof.harness.pods.quantity import milli_value, parse_quantity
 from numaproof.harness.topology.verdict import Verdict
 
 RESOURCE: Final = "requests.dedicated-cpu"  # the proposal gives no name
@@ -20,13 +20,12 @@ def exceeded(pod: Pod, others: Iterable[Pod], quotas: Quotas) -> Verdict | None:
     """The refusal of a pod for which its namespace has too few dedicated CPUs left; pods that wait count too."""
     if not is_dedicated(pod) or pod.namespace not in quotas:
         return None
-    used = sum(
-        (requested(one, "cpu") for one in others if one.namespace == pod.namespace and is_dedicated(one)), Fraction()
-    )
+    used = dedicated(others, pod.namespace)
     asked, most = requested(pod, "cpu"), quotas[pod.namespace]
     if used + asked <= most:
         return None
-    figures = f"requested: {RESOURCE}={_text(asked)}, used: {RESOURCE}={_text(used)}, limited: {RESOURCE}={_text(most)}"
+    parts = {"requested": asked, "used": used, "limited": most}
+    figures = ", ".join(f"{part}: {RESOURCE}={quota_text(amount)}" for part, amount in parts.items())
     return Verdict(False, "ExceededQuota", f"exceeded quota: {pod.namespace}, {figures}")
 
 
@@ -61,15 +60,21 @@ def _quota(item: Any, where: str) -> tuple[str, Fraction | None]:
 
 
 def quota_amount(text: Any, where: str) -> Fraction:
-    """A number of CPUs, which need not be whole: others may be at their quota with less."""
+    """A number of CPUs, to the thousandth."""
     try:
         amount = parse_quantity(text)
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
     if amount < 0:
         raise UserError(f"{where}: {text} is negative; give 0 or more CPUs")
-    return amount
+    return Fraction(milli_value(amount), 1000)
 
 
-def _text(amount: Fraction) -> str:
-    return str(amount.numerator) if amount.denominator == 1 else f"{float(amount * 1000):g}m"
+def dedicated(pods: Iterable[Pod], namespace: str) -> Fraction:
+    """The dedicated CPUs that the pods of a namespace have, or will have once they are bound."""
+    return sum((requested(one, "cpu") for one in pods if one.namespace == namespace and is_dedicated(one)), Fraction())
+
+
+def quota_text(amount: Fraction) -> str:
+    """A number of CPUs as a Kubernetes quantity."""
+    return str(amount.numerator) if amount.denominator == 1 else f"{milli_value(amount)}m"

@@ -6,12 +6,22 @@ from dataclasses import dataclass
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.lists import format_cpulist
-from numaproof.harness.affinity.ledger import Holding, Overdraft, Shares, claims, home_of, is_memory, overdraft
+from numaproof.harness.affinity.ledger import (
+    Holding,
+    Overdraft,
+    Shares,
+    broken_promise,
+    claims,
+    home_of,
+    is_memory,
+    overdraft,
+)
 from numaproof.harness.affinity.zones import CPU, Zone
 from numaproof.harness.decision.fit import requests_of
 from numaproof.harness.pods.affinity import CPUS_FIELD, NUMA_NODE_FIELD, is_dedicated, names, requested
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.pods.taints import CPU_AFFINITY, ENFORCED, NUMA_CPU_AFFINITY, Taint, untolerated
+from numaproof.harness.providers.memory import MachineState
 from numaproof.harness.topology.verdict import Verdict
 
 CPU_REASON = "CPUAffinityError"
@@ -25,6 +35,7 @@ class Site:
 
     name: str  # empty: it takes pods of any spec.nodeName
     zones: tuple[Zone, ...]
+    shown_name: str = ""  # what others are told
 
 
 def check_fields(pod: Pod, site: Site, taints: Iterable[Taint]) -> None:
@@ -59,10 +70,9 @@ def refusal(pod: Pod, site: Site, taints: Iterable[Taint]) -> Verdict | None:
     if site.name and pod.node_name and pod.node_name != site.name:
         why = f"node(s) didn't match the requested node name: spec.nodeName is {pod.node_name}, this is {site.name}"
         return Verdict(False, "NodeName", f"Predicate NodeName failed: {why}")
-    foreign = untolerated(taints, pod.tolerations, ENFORCED)
-    if foreign is not None:
-        why = f"node(s) had taints that the pod didn't tolerate: spec.tolerations has none for {foreign}"
-        return Verdict(False, "TaintToleration", f"Predicate TaintToleration failed: {why}")
+    unwelcome = untolerable(pod, taints)
+    if unwelcome is not None:
+        return unwelcome
     if _applies(CPU_AFFINITY, pod, taints):
         why = _not_whole(pod)
         if why:
@@ -73,6 +83,15 @@ def refusal(pod: Pod, site: Site, taints: Iterable[Taint]) -> Verdict | None:
             figures = f"the pod asks for {cpu_text(asked)} CPUs, the largest NUMA node has {cpu_text(most)} for pods"
             return Verdict(False, NUMA_CPU_REASON, f"{NUMA_CPU_AFFINITY}=strict: {figures}")
     return None
+
+
+def untolerable(pod: Pod, taints: Iterable[Taint]) -> Verdict | None:
+    """The refusal of a pod that does not tolerate a taint of the node; None: it tolerates all."""
+    foreign = untolerated(taints, pod.tolerations, ENFORCED)
+    if foreign is None:
+        return None
+    why = f"node(s) had taints that the pod didn't tolerate: spec.tolerations has none for {foreign}"
+    return Verdict(False, "TaintToleration", f"Predicate TaintToleration failed: {why}")
 
 
 def _not_whole(pod: Pod) -> str:
@@ -110,6 +129,12 @@ def clash(pod: Pod, others: Iterable[Holding], taken: Shares, zones: Iterable[Zo
     if home_of(pod, here) is not None:
         wanted = dict(claims(Holding(pod, {}), here))
     found = overdraft(here, taken, wanted)
+    return None if found is None else overdrawn(found)
+
+
+def overcommitted(holdings: Iterable[Holding], zones: Iterable[Zone], memory: MachineState) -> Verdict | None:
+    """Why pods cannot all have what they were given and promised; None: they can."""
+    found = broken_promise(zones, holdings, memory)
     return None if found is None else overdrawn(found)
 
 

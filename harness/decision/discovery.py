@@ -25,6 +25,7 @@ def describe(machine: Machine) -> NodeDescription:
         ),
         node_ids=machine.node_ids,
         system=system_of(machine),
+        isolated_cpus=frozenset(machine.isolated),
         distances={node.id: dict(zip(machine.node_ids, node.distances, strict=True)) for node in machine.nodes},
     )
 

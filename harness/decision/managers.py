@@ -8,7 +8,7 @@ from numaproof.errors import UserError
 from numaproof.harness.cost.costs import Entry
 from numaproof.harness.cost.system import System
 from numaproof.harness.decision.assignment import Assignment
-from numaproof.harness.decision.fit import Room, find_shortage, requests_of
+from numaproof.harness.decision.fit import Room, Shortage, find_shortage, requests_of
 from numaproof.harness.decision.selection import CostSelector
 from numaproof.harness.decision.trace import Trace
 from numaproof.harness.pods.pod import Pod
@@ -108,16 +108,18 @@ class Managers:
         self._holders.add(pod.uid)
         placement = self.topology.admit(pod)
         given = {name: self._held(pod.uid, name, affinity) for name, affinity in placement.affinities.items()}
-        shortage = None
-        if placement.verdict.admitted and room is not None:
-            requests = requests_of(pod)
-            counted = {resource: self.devices.amount(resource) for resource in requests}
-            devices = {resource: amount for resource, amount in counted.items() if amount is not None}
-            shortage = find_shortage(requests, room.others, {**room.allocatable, **devices})
+        shortage = self.shortage(pod, room) if placement.verdict.admitted and room is not None else None
         verdict = shortage.verdict() if shortage else placement.verdict
         if not verdict.admitted:
             self._holders.discard(pod.uid)
         return Trace(placement.policy, placement.scope, placement.steps, given, placement.failure, shortage, verdict)
+
+    def shortage(self, pod: Pod, room: Room) -> Shortage | None:
+        """What the node has too little of for a pod, wherever it may come from; None: nothing."""
+        requests = requests_of(pod)
+        counted = {resource: self.devices.amount(resource) for resource in requests}
+        devices = {resource: amount for resource, amount in counted.items() if amount is not None}
+        return find_shortage(requests, room.others, {**room.allocatable, **devices})
 
     def bound_nodes(self, pod: Pod) -> NodeMask | None:
         """The NUMA nodes that a pod is bound to, by its node or else by its CPUs; None: it is not bound."""

@@ -23,8 +23,9 @@ class Trace:
     failure: Failure | None  # the allocation that failed
     shortage: Shortage | None  # what the node has too little of beside the other pods; None: it fits, if it came so far
     verdict: Verdict
+    broken_rule: Verdict | None = None  # the refusal by the NUMA proposal's rules; None: there is none
 
     @property
     def is_aligned(self) -> bool:
         """Whether the Topology Manager admits the pod; the node may have too little for it all the same."""
-        return self.verdict.admitted or self.shortage is not None
+        return self.verdict.admitted or self.shortage is not None or self.broken_rule is not None

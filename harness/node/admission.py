@@ -1,18 +1,17 @@
-"""Admitting, explaining and removing pods: decide, have the plugins allocate, make it durable, answer."""
+"""Admitting, binding, explaining and removing pods: decide, have the plugins allocate, make it durable, answer."""
 
-import threading
 import time
 import uuid
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from numaproof.errors import UserError
+from numaproof.harness.affinity.rules import Site
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.cost.costs import Entry
-from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.config import NodeConfig
 from numaproof.harness.decision.fit import Room, whole_amounts
 from numaproof.harness.decision.managers import Managers
@@ -22,30 +21,33 @@ from numaproof.harness.node import saving
 from numaproof.harness.node.deciding import Decider
 from numaproof.harness.node.encode.control import pod_message, verdict_message
 from numaproof.harness.node.events import EventLog
-from numaproof.harness.node.manifests import check_manifest, read_manifest
+from numaproof.harness.node.house_rules import PENDING, HouseRules, waiting
+from numaproof.harness.node.keeping import Keeper
+from numaproof.harness.node.manifests import bound_manifest, check_manifest, is_same_request, read_manifest
 from numaproof.harness.node.measures import Measures
 from numaproof.harness.node.plugins import PluginHub
 from numaproof.harness.node.questions import SwitchboardPort
-from numaproof.harness.node.records import Phase, PodRecord, PodRecords
-from numaproof.harness.node.snapshot import (
-    Admission,
-    ContainerView,
-    Explanation,
-    NodeSnapshot,
-    PodView,
-    pod_view,
-)
-from numaproof.harness.node.store import LoadedState, NodeState, Store
-from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.node.records import Phase, PodRecord
+from numaproof.harness.node.snapshot import Admission, ContainerView, Explanation, NodeSnapshot, PodView, pod_view
+from numaproof.harness.node.starting import Starter
+from numaproof.harness.node.state.affinity import AffinityState
+from numaproof.harness.node.store import LoadedState, Store
+from numaproof.harness.node.tainting import Tainter
+from numaproof.harness.node.viewing import Views
+from numaproof.harness.pods.affinity import is_bound
+from numaproof.harness.pods.pod import Pod
+from numaproof.harness.pods.taints import Taint
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.topology.provider import AllocationError
 from numaproof.harness.topology.verdict import ADMITTED, Verdict, unexpected
 
-REMEMBERED_REFUSALS = 1000
-
 
 class UnknownPodError(UserError):
     """There is no such pod here."""
+
+
+class ConflictError(UserError):
+    """A pod that runs already cannot be changed like that."""
 
 
 class Admissions:
@@ -64,68 +66,164 @@ class Admissions:
         plugins: PluginHub,
         store: Store,
         reservations: Reservations,
+        site: Site,
         measures: Measures,
         events: EventLog,
         log: Callable[[str], None],
     ) -> None:
-        self._lock = threading.Lock()
-        self._records = PodRecords()
-        self._refused: OrderedDict[str, Admission] = OrderedDict()  # by uid, oldest first
+        self._keeper = Keeper(config, managers, store, measures, log)
+        self._lock = self._keeper.lock
+        self._records = self._keeper.records
         self._config = config
         self._managers = managers
         self._decider = Decider(self._lock, managers, port, plugins)
         self._plugins = plugins
-        self._store = store
         self._allocatable = whole_amounts(reservations.allocatable)
         self._measures = measures
         self._events = events
         self._log = log
-        self._version = 0
+        self._rules = HouseRules(site, managers, self._records)
+        self._tainter = Tainter(self._keeper, self._rules, events, log)
+        self._views = Views(site.shown_name, config, managers, self._records, self._rules, reservations)
+        self._starter = Starter(self._lock, self._records, managers.topology, plugins, log)
 
-    def start(self, loaded: LoadedState) -> None:
-        """Begin with what an earlier run left: the state files are written before anybody is answered."""
+    def start(self, loaded: LoadedState, quotas: Mapping[str, Fraction]) -> None:
+        """Begin with what an earlier run left: the state files are written before anybody is answered.
+
+        The configuration's taints are those of a node's first start; after that they are what they were changed to.
+        """
         with self._lock:
             saving.restore(self._managers, self._records, loaded)
             for record in self._records:
-                for container in record.pod.all_containers():
-                    self._note_start(record, container)
+                for container in record.pod.all_containers() if not record.waits else ():
+                    self._starter.note(record, container)
             self._measures.holdings(self._managers)
-        self._store.save(self._version, self._take)
+            before = loaded.affinity or AffinityState(self._config.taints)
+            self._rules.state = replace(before, quotas={**before.quotas, **quotas})
+        if self._rules.state != (loaded.affinity or AffinityState()):
+            self._keeper.store.save_affinity(self._rules.state)
+        self._keeper.save()
+        self._tainter.evict_unwelcome()
 
     def admit(self, manifest: str | Mapping[str, Any]) -> Admission:
-        """Decide about a pod; when this returns, the answer is durable. A UserError if it is not a pod's manifest."""
-        pod, content = read_manifest(manifest) if isinstance(manifest, str) else check_manifest(manifest)
-        record = PodRecord(pod, content)
+        """Decide about a pod; when this returns, the answer is durable. A UserError if it is not a pod's manifest.
+
+        A pod that has to be bound first waits: it is here, and holds nothing.
+        """
+        read, content = read_manifest(manifest) if isinstance(manifest, str) else check_manifest(manifest)
         with self._lock:
+            pod = self._rules.settled(read)
+            record = PodRecord(pod, content)
             known = self._known(record)
             if known is not None:
-                return Admission(ADMITTED, self._view(known))
-            self._refused.pop(pod.uid, None)
+                return self._again(known)
+            self._rules.check(pod)
+            self._keeper.refused.pop(pod.uid, None)
             self._records.add(record)
+            ruled = self._rules.refusal(pod) or self._has_to_wait(record)
         try:
-            trace = self._decide(record)
-            verdict = self._allocate(record) if trace.verdict.admitted else trace.verdict
-            with self._lock:
-                view = self._view(record)  # before init containers end and leave what they were given
-            if verdict.admitted:
-                verdict = self._commit(record)
+            if ruled is not None and ruled.reason == PENDING:
+                return self._pend(record, ruled)
+            trace = self._decide(record) if ruled is None else self._ruled(ruled)
+            verdict, view = self._given(record, trace)
         except BaseException:
-            self._drop(record)
+            self._keeper.drop(record)
             raise
         if not verdict.admitted:
             refusal = Admission(verdict, PodView(pod, content), trace)
             self._refuse(record, refusal)
             return refusal
-        self._events.add(api.Event(kind=api.ADMITTED, pod=pod_message(view), verdict=verdict_message(verdict)))
-        self._start(record)
-        return Admission(verdict, view, trace)
+        return self._begin(record, Admission(verdict, view, trace))
+
+    def bind(self, reference: str, numa_node_id: str | None, cpu_affinity: str | None) -> Admission:
+        """Give a pod that waits a NUMA node, CPUs or both (None: as they are), durably; with all it needs it starts.
+
+        A refusal leaves it waiting as it was. A ConflictError if it has started, a UserError if it cannot be bound so.
+        """
+        with self._lock:
+            record = self._found(reference)
+            if record.phase is Phase.ADMITTED:
+                raise ConflictError(f"pod {reference}: runs already; only a pod that waits can be bound")
+            if record.phase is not Phase.PENDING:
+                raise self._busy(reference, record)
+            named, content = bound_manifest(record.manifest, record.pod.uid, numa_node_id, cpu_affinity)
+            pod = replace(named, numa_memory=record.pod.numa_memory)
+            self._rules.check(pod)
+            record.pod, record.manifest, record.phase = pod, content, Phase.BINDING
+        trace = None
+        try:
+            verdict = waiting(pod)
+            if verdict is not None:
+                answer = self._pend(record, verdict)
+            else:
+                trace = self._decide(record)
+                verdict, view = self._given(record, trace)
+                answer = Admission(verdict, view, trace)
+        except BaseException:
+            self._keeper.wait_again(record)
+            raise
+        if verdict.admitted:
+            return self._begin(record, answer)
+        if trace is not None:
+            self._keeper.wait_again(record)
+            self._keeper.save_now()  # another pod's admission may have written down what this one held meanwhile
+            answer = Admission(verdict, self._shown_waiting(record), trace)
+        self._tainter.evict_unwelcome()  # by a taint that came meanwhile
+        return answer
+
+    def _given(self, record: PodRecord, trace: Trace) -> tuple[Verdict, PodView]:
+        """Have what was decided allocated by plugins and made durable."""
+        verdict = self._allocate(record) if trace.verdict.admitted else trace.verdict
+        with self._lock:
+            view = self._views.pod(record)  # before init containers end and leave what they were given
+        if verdict.admitted:
+            # A taint may have come meanwhile.
+            verdict = self._keeper.commit(record, lambda: self._rules.unwelcome(record.pod))
+        return verdict, view
+
+    def _begin(self, record: PodRecord, admission: Admission) -> Admission:
+        message = pod_message(admission.pod)
+        self._events.add(api.Event(kind=api.ADMITTED, pod=message, verdict=verdict_message(admission.verdict)))
+        self._starter.start_pod(record)
+        return admission
+
+    def _again(self, record: PodRecord) -> Admission:
+        """The answer to who asks twice, for want of the first one."""
+        pending = waiting(record.pod) if record.waits else None
+        if pending is not None:
+            return Admission(pending, self._views.waiting(record))
+        return Admission(ADMITTED, self._views.pod(record))
+
+    def _pend(self, record: PodRecord, verdict: Verdict) -> Admission:
+        """Have a pod wait, durably."""
+        self._keeper.wait(record)
+        view = self._shown_waiting(record)
+        self._events.add(api.Event(kind=api.PENDING, pod=pod_message(view), message=verdict.message))
+        self._tainter.evict_unwelcome()  # by a taint that came meanwhile
+        return Admission(verdict, view)
+
+    def _shown_waiting(self, record: PodRecord) -> PodView:
+        with self._lock:
+            return self._views.waiting(record)
+
+    def _has_to_wait(self, record: PodRecord) -> Verdict | None:
+        """Why a pod does not start yet, or why it never could: even those that wait need room on the node."""
+        verdict = waiting(record.pod)
+        shortage = self._managers.shortage(record.pod, self._room(record)) if verdict else None
+        return shortage.verdict() if shortage else verdict
 
     def explain(self, manifest: str | Mapping[str, Any]) -> Explanation:
         """How a pod would be decided about now: it is, and that is taken back. A UserError as from `admit`."""
         named, content = read_manifest(manifest) if isinstance(manifest, str) else check_manifest(manifest)
-        # Under a uid of its own, as the pod may be here already, and has to stay as it is.
-        pod = replace(named, uid=f"explained-{uuid.uuid4()}")
-        trace = self._decider.run(lambda: self._managers.admit(pod, self._room()), keep=False)
+
+        def attempt() -> Trace:
+            # Under a uid of its own, as the pod may be here already, and has to stay as it is.
+            pod = replace(self._rules.settled(named), uid=f"explained-{uuid.uuid4()}")
+            self._rules.check(pod)
+            verdict = self._rules.refusal(pod) or waiting(pod)
+            return self._ruled(verdict) if verdict else self._attempt(pod, self._room(None))
+
+        trace = self._decider.run(attempt, keep=False)
         if not trace.verdict.admitted:
             return Explanation(trace, PodView(named, content))
         return Explanation(trace, pod_view(named, content, trace.given))
@@ -135,9 +233,13 @@ class Admissions:
         present = self._records.get(record.pod.uid)
         if present is None:
             return None
-        if present.phase is not Phase.ADMITTED:
-            raise UserError(f"pod {record.pod.name}: is {present.phase.value} just now; try again when that is done")
-        if present.manifest != record.manifest:
+        if present.phase not in (Phase.ADMITTED, Phase.PENDING):
+            raise self._busy(record.pod.name, present)
+        if not is_same_request(present.manifest, record.manifest):
+            if is_bound(present.pod) and present.pod.all_containers() != record.pod.all_containers():
+                raise ConflictError(
+                    f"pod {record.pod.name}: spec.containers: is bound, and a bound pod is not resized; remove it first"
+                )
             raise UserError(
                 f"pod {record.pod.name}: the uid {record.pod.uid} is admitted with another manifest; "
                 "remove that pod first, or give this one a uid of its own"
@@ -149,8 +251,9 @@ class Admissions:
         begun = time.monotonic()
 
         def attempt() -> Trace:
-            trace = self._managers.admit(record.pod, self._room())
-            self._measures.decided(record.pod, trace, time.monotonic() - begun)
+            trace = self._attempt(record.pod, self._room(record))
+            if trace.steps or trace.given or trace.broken_rule is None:
+                self._measures.decided(record.pod, trace, time.monotonic() - begun)
             if trace.verdict.admitted:
                 record.phase = Phase.COMMITTING
                 record.assignments = trace.given
@@ -160,9 +263,24 @@ class Admissions:
 
         return self._decider.run(attempt, keep=True)
 
-    def _room(self) -> Room:
-        # Of pods that are being decided about nobody knows yet whether they will be here.
-        others = [other.requests for other in self._records if other.phase is not Phase.DECIDING]
+    def _attempt(self, pod: Pod, room: Room) -> Trace:
+        """What the managers make of a pod, after the rules for its place and before those for what it was given."""
+        clash = self._rules.clash(pod)
+        if clash is not None:
+            return self._ruled(clash)
+        trace = self._managers.admit(pod, room)
+        broken = self._rules.broken(pod, trace) if trace.verdict.admitted else None
+        return trace if broken is None else replace(trace, verdict=broken, broken_rule=broken)
+
+    def _ruled(self, verdict: Verdict) -> Trace:
+        """A decision that no manager was asked about."""
+        return Trace(self._config.topology_policy, self._config.topology_scope, (), {}, None, None, verdict, verdict)
+
+    def _room(self, record: PodRecord | None) -> Room:
+        # Of pods that are being decided about nobody knows yet whether they will be here; those that wait will.
+        others = [
+            other.requests for other in self._records if other.phase is not Phase.DECIDING and other is not record
+        ]
         return Room(self._allocatable, others)
 
     def _allocate(self, record: PodRecord) -> Verdict:
@@ -181,91 +299,12 @@ class Admissions:
             record.respond(responses, self._log)
         return ADMITTED
 
-    def _commit(self, record: PodRecord) -> Verdict:
-        """Make the admission durable; if that cannot be done, the pod is not admitted."""
-        with self._lock:
-            self._release_finished(record)
-            self._version += 1
-            version = self._version
-            saved = saving.saved_pod(record)
-        try:
-            self._store.save(version, self._take)
-            self._store.save_pod(saved)
-        except OSError as error:
-            self._forget_file(record.pod.uid)
-            return unexpected("UnexpectedAdmissionError", f"could not save state to checkpoint: {error}")
-        with self._lock:
-            record.phase = Phase.ADMITTED
-            self._measures.holdings(self._managers)
-        return ADMITTED
-
-    def _forget_file(self, uid: str) -> None:
-        """See to it that a pod that is not admitted has no file, even if its writing failed at the very end only."""
-        try:
-            self._store.delete_pod(uid)
-        except OSError as error:
-            self._log(f"the file of pod {uid} cannot be deleted: {error}")
-
-    def _release_finished(self, record: PodRecord) -> None:
-        """Free the memory of the containers that end before the next one starts."""
-        left = dict(record.assignments)
-        for container in filter(record.pod.ends, record.pod.all_containers()):
-            self._managers.memory.release_init(record.pod.uid, container.name)
-            left[container.name] = replace(left[container.name], memory=())
-        record.assignments = left
-
-    def _take(self) -> tuple[int, NodeState]:
-        with self._lock:
-            return self._version, saving.state_of(self._managers, self._config, self._records)
-
-    def _drop(self, record: PodRecord) -> None:
-        with self._lock:
-            self._managers.remove(record.pod.uid)
-            self._records.drop(record)
-            self._version += 1
-
     def _refuse(self, record: PodRecord, refusal: Admission) -> None:
-        self._drop(record)
-        self._save_now()  # another pod's admission may have written down what this one held meanwhile
-        with self._lock:
-            self._refused[record.pod.uid] = replace(refusal, trace=None)  # a trace may hold thousands of hints
-            if len(self._refused) > REMEMBERED_REFUSALS:
-                self._refused.popitem(last=False)
+        self._keeper.drop(record)
+        self._keeper.save_now()  # another pod's admission may have written down what this one held meanwhile
+        self._keeper.remember(refusal)
         pod, verdict = pod_message(refusal.pod), verdict_message(refusal.verdict)
         self._events.add(api.Event(kind=api.REJECTED, pod=pod, verdict=verdict))
-
-    def _start(self, record: PodRecord) -> None:
-        """Start the containers, in order, as far as plugins want to know of it."""
-        for container in record.pod.all_containers():
-            error = self._pre_start(record, container)
-            if error:
-                self._log(f"pod {record.pod.name}: container {container.name}: {error}")
-            with self._lock:
-                record.start_errors[container.name] = error
-                if not error:
-                    self._note_start(record, container)
-
-    def _note_start(self, record: PodRecord, container: Container) -> None:
-        """Tell the Topology Manager, as the kubelet does, that a run of a container begins, and that the one before it,
-        or that of a container that ends at once, is over; the lock is held.
-        """
-        if self._records.get(record.pod.uid) is not record:
-            return  # it was removed meanwhile
-        topology, runs = self._managers.topology, record.starts.get(container.name, 0)
-        record.starts[container.name] = runs + 1
-        topology.add_container(record.pod, container, _run_id(record.pod, container, runs + 1))
-        topology.remove_container(_run_id(record.pod, container, runs))
-        if record.pod.ends(container):
-            topology.remove_container(_run_id(record.pod, container, runs + 1))
-
-    def _pre_start(self, record: PodRecord, container: Container) -> str:
-        for resource, devices in sorted(record.assignments.get(container.name, Assignment()).devices.items()):
-            if self._plugins.pre_start_required(resource):
-                try:
-                    self._plugins.pre_start(resource, [device.id for device in devices])
-                except AllocationError as error:
-                    return str(error)
-        return ""
 
     def start_container(self, reference: str, container_name: str) -> ContainerView:
         """A container of an admitted pod starts again: it has what it had, and the plugins that want it are told."""
@@ -274,55 +313,47 @@ class Admissions:
         container = next((one for one in record.pod.all_containers() if one.name == container_name), None)
         if container is None:
             raise UserError(f"pod {record.pod.name}: has no container {container_name!r}")
-        error = self._pre_start(record, container)
+        self._starter.start(record, container)
         with self._lock:
-            record.start_errors[container_name] = error
-            if not error:
-                self._note_start(record, container)
-            return self._container_view(record, container)
+            return self._views.container(record, container)
 
     def remove(self, reference: str) -> str:
         """Free all that a pod has, durably; the answer is its uid. One that was refused has nothing to free."""
         with self._lock:
             if self._records.find(reference) is None:
-                for refusal in self._refused.values():
+                for refusal in self._keeper.refused.values():
                     pod = refusal.pod.pod
                     if reference in (pod.uid, f"{pod.namespace}/{pod.name}"):
-                        del self._refused[pod.uid]
+                        del self._keeper.refused[pod.uid]
                         return pod.uid
-            record = self._admitted(reference)
-            record.phase = Phase.REMOVING
-        uid = record.pod.uid
+            record = self._found(reference)
+            if record.phase not in (Phase.ADMITTED, Phase.PENDING):
+                raise self._busy(reference, record)
+            before, record.phase = record.phase, Phase.REMOVING
         try:
-            self._store.delete_pod(uid)
+            self._keeper.take_away(record, before)
         except OSError as error:
-            with self._lock:
-                record.phase = Phase.ADMITTED
             raise UserError(
                 f"pod {reference}: cannot be removed from disk ({error}); mend the disk, try again"
             ) from None
-        view = PodView(record.pod, record.manifest)
-        self._drop(record)
-        self._save_now()
-        with self._lock:
-            self._measures.holdings(self._managers)
-        self._events.add(api.Event(kind=api.REMOVED, pod=pod_message(view)))
-        return uid
-
-    def _save_now(self) -> None:
-        """Bring the state files up to date; if that fails, they say too much, which the next start puts right."""
-        try:
-            self._store.save(self._version, self._take)
-        except OSError as error:
-            self._log(f"the state files cannot be written: {error}")
+        message = pod_message(PodView(record.pod, record.manifest))
+        self._events.add(api.Event(kind=api.REMOVED, pod=message))
+        return record.pod.uid
 
     def _admitted(self, reference: str) -> PodRecord:
+        record = self._found(reference)
+        if record.phase is not Phase.ADMITTED:
+            raise self._busy(reference, record)
+        return record
+
+    def _found(self, reference: str) -> PodRecord:
         record = self._records.find(reference)
         if record is None:
             raise UnknownPodError(f"pod {reference}: is not here; give the uid or namespace/name of an admitted pod")
-        if record.phase is not Phase.ADMITTED:
-            raise UserError(f"pod {reference}: is {record.phase.value} just now; try again when that is done")
         return record
+
+    def _busy(self, reference: str, record: PodRecord) -> UserError:
+        return UserError(f"pod {reference}: is {record.phase.value} just now; try again when that is done")
 
     # What plugins tell
 
@@ -330,8 +361,8 @@ class Admissions:
         """A plugin's list has arrived, or its stream has ended and all its devices are unhealthy."""
         with self._lock:
             self._managers.devices.update(resource, devices)
-            self._version += 1
-        self._save_now()
+            self._keeper.changed()
+        self._keeper.save_now()
 
     def costs_told(self, resource: str, entries: tuple[Entry, ...]) -> None:
         """What the devices of the list that follows cost."""
@@ -343,57 +374,20 @@ class Admissions:
         with self._lock:
             self._managers.devices.forget(resource)
             self._managers.update_costs(resource, ())
-            self._version += 1
-        self._save_now()
+            self._keeper.changed()
+        self._keeper.save_now()
 
     # What others may see
 
+    def change_taints(self, add: Iterable[Taint], remove: Iterable[Taint]) -> tuple[tuple[Taint, ...], tuple[str, ...]]:
+        """Change the node's taints, durably; the answer is what there is now, and the uids of pods that had to go."""
+        return self._tainter.change_taints(add, remove)
+
+    def set_quota(self, namespace: str, amount: Fraction | None) -> None:
+        """Limit the dedicated CPUs of a namespace, durably; None: no longer."""
+        self._tainter.set_quota(namespace, amount)
+
     def snapshot(self) -> NodeSnapshot:
         """All that is held now; what happens later does not change it."""
-        managers = self._managers
         with self._lock:
-            held: dict[str, set[str]] = {}
-            for devices in managers.devices.assignments.values():
-                for resource, ids in devices.items():
-                    held.setdefault(resource, set()).update(ids)
-            return NodeSnapshot(
-                pods=tuple(self._view(record) for record in self._records if record.is_shown),
-                refused=tuple(self._refused.values()),
-                running=managers.topology.containers(),
-                shared_cpus=managers.cpu.shared_pool,
-                allocatable_cpus=managers.cpu.allocatable,
-                memory=managers.memory.state,
-                allocatable_memory=managers.memory.allocatable,
-                devices={resource: managers.devices.devices(resource) for resource in managers.devices.resources()},
-                healthy=managers.devices.healthy(),
-                held={resource: frozenset(ids) for resource, ids in held.items()},
-            )
-
-    def _view(self, record: PodRecord) -> PodView:
-        containers = tuple(self._container_view(record, one) for one in record.pod.all_containers())
-        return PodView(record.pod, record.manifest, containers)
-
-    def _container_view(self, record: PodRecord, container: Container) -> ContainerView:
-        return ContainerView(
-            container,
-            record.pod.is_init(container),
-            record.pod.ends(container),
-            self._as_listed(record.assignments.get(container.name, Assignment())),
-            record.merged.get(container.name, plugin_api.ContainerAllocateResponse()),
-            record.start_errors.get(container.name, ""),
-        )
-
-    def _as_listed(self, given: Assignment) -> Assignment:
-        """The assignment with its devices as their plugins listed them last."""
-        if not given.devices:
-            return given
-        devices: dict[str, tuple[Device, ...]] = {}
-        for resource, held in given.devices.items():
-            listed = self._managers.devices.listed(resource)
-            devices[resource] = tuple(listed.get(one.id, one) for one in held)
-        return replace(given, devices=devices)
-
-
-def _run_id(pod: Pod, container: Container, number: int) -> str:
-    """The id of a container's run; the kubelet's come from the container runtime, of which there is none here."""
-    return f"{pod.uid}/{container.name}/{number}"
+            return self._views.snapshot(self._keeper.refused)

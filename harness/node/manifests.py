@@ -1,6 +1,7 @@
 """Pod manifests as text: one YAML or JSON document, read safely."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from numaproof.errors import UserError
@@ -48,3 +49,22 @@ def check_manifest(manifest: Any) -> tuple[Pod, dict[str, Any]]:
                     "write cpu, memory, ephemeral-storage, hugepages-SIZE, or a plugin's domain/name"
                 )
     return pod, dict(manifest)
+
+
+def bound_manifest(
+    manifest: Mapping[str, Any], uid: str, numa_node_id: str | None, cpu_affinity: str | None
+) -> tuple[Pod, dict[str, Any]]:
+    """A pod and its manifest with another place in its spec (None: as it is); a UserError as from `check_manifest`."""
+    fields = {"numaNodeID": numa_node_id, "cpuAffinity": cpu_affinity}
+    spec = {**manifest["spec"], **{key: text for key, text in fields.items() if text is not None}}
+    content = {**manifest, "spec": spec}
+    metadata = {**manifest["metadata"], "uid": uid}
+    pod, _ = check_manifest({**content, "metadata": metadata})
+    return pod, content
+
+
+def is_same_request(present: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
+    """Whether two manifests ask for the same; the places that a pod was bound to since do not count."""
+    places = ("numaNodeID", "cpuAffinity")
+    spec = {key: value for key, value in present["spec"].items() if key not in places or key in asked["spec"]}
+    return {**present, "spec": spec} == asked

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,6 +16,9 @@ import grpc
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine
+from numaproof.harness.affinity.resource_topology import object_name, resource_topology
+from numaproof.harness.affinity.rules import Site
+from numaproof.harness.affinity.zones import zones_of
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import numaproof_v1_pb2_grpc, podresources_v1_pb2_grpc
 from numaproof.harness.cost.costs import Entry
@@ -23,7 +27,9 @@ from numaproof.harness.decision.discovery import describe
 from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDescription
 from numaproof.harness.decision.reservations import reserve
 from numaproof.harness.node.admission import Admissions
+from numaproof.harness.node.bind_token import BindToken
 from numaproof.harness.node.encode.control import device_message
+from numaproof.harness.node.encode.node_json import machine_json, node_json
 from numaproof.harness.node.encode.pods_json import pod_list
 from numaproof.harness.node.events import EventLog
 from numaproof.harness.node.measures import Measures
@@ -31,11 +37,13 @@ from numaproof.harness.node.metrics import Metrics
 from numaproof.harness.node.plugins import PluginHub
 from numaproof.harness.node.plugins.sockets import ListeningSocket, private_directory
 from numaproof.harness.node.questions import SwitchboardPort
+from numaproof.harness.node.services.binding import BindingPost
 from numaproof.harness.node.services.control import MOST_WATCHERS, ControlService
 from numaproof.harness.node.services.pod_resources import PodResourcesService
 from numaproof.harness.node.services.web import WebServer, json_page
 from numaproof.harness.node.snapshot import Admission, ContainerView, Explanation, NodeSnapshot, PodView
 from numaproof.harness.node.store import Store
+from numaproof.harness.pods.taints import Taint
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.topology.bitmask import MAX_NODE
 from numaproof.harness.topology.provider import HintProvider
@@ -61,6 +69,8 @@ class Node:
         http_port: int | None = None,  # None: /metrics and the like on the unix socket only; 0: any free port
         grace_seconds: float = 300,  # how long a plugin that is gone may take to come back
         deadline_seconds: float = 30,  # how long a plugin may take to answer
+        name: str = "",  # empty: it takes pods of any spec.nodeName, and is called as its machine
+        quotas: Mapping[str, Fraction] | None = None,  # dedicated CPUs by namespace, on top of what was set before
         providers: Callable[[], Iterable[HintProvider]] = tuple,  # new ones for each start, after the kubelet's own
         log: Callable[[str], None] = _logger.warning,
     ) -> None:
@@ -70,6 +80,8 @@ class Node:
         self._http_port = http_port
         self._grace = grace_seconds
         self._deadline = deadline_seconds
+        self._name = name
+        self._quotas = quotas or {}
         self._providers = providers
         self._log = log
         self._parts: ExitStack | None = None
@@ -91,7 +103,7 @@ class Node:
 
     @property
     def http_socket(self) -> Path:
-        """The unix socket of /metrics, /healthz and /pods."""
+        """The unix socket of /metrics, /healthz, /pods, /node and the others."""
         return self.root / "http.sock"
 
     def __enter__(self) -> Self:
@@ -115,10 +127,10 @@ class Node:
     def _build(self, stack: ExitStack) -> None:
         private_directory(self.root)
         stack.callback(_locked(self.root))
-        for note in self.config.notes:
-            self._log(note)
         description = _aligned_nodes(self.config, describe(self.machine))
         reservations = reserve(self.config, description)
+        for note in (*self.config.notes, *reservations.notes):
+            self._log(note)
         store = Store(self.root)
         loaded = store.load(self.config.cpu_policy, self.config.memory_policy)
         self._events = EventLog()
@@ -146,11 +158,12 @@ class Node:
             plugins=self._hub,
             store=store,
             reservations=reservations,
+            site=Site(self._name, zones_of(description, reservations), self._name or object_name(self.machine.name)),
             measures=Measures(self._metrics, self.config, {row[0]: row[2] for row in description.cpu_rows}),
             events=self._events,
             log=self._log,
         )
-        self._admissions.start(loaded)
+        self._admissions.start(loaded, self._quotas)
         # Calls that wait for a plugin end when the hub does; none may outlive the lock on the root.
         executor = ThreadPoolExecutor(CALLS + MOST_WATCHERS, thread_name_prefix="call")
         stack.callback(executor.shutdown)
@@ -158,6 +171,7 @@ class Node:
         self._serve(stack, executor, reservations.cpus)
 
     def _serve(self, stack: ExitStack, executor: ThreadPoolExecutor, reserved_cpus: frozenset[int]) -> None:
+        token = BindToken(self.root)
         private_directory(self.pod_resources_socket.parent)
         resources = PodResourcesService(self._admissions, self._metrics)
         _serve_at(
@@ -172,6 +186,7 @@ class Node:
             events=self._events,
             machine=self.machine,
             reserved_cpus=reserved_cpus,
+            token=token,
         )
         _serve_at(
             self.control_socket,
@@ -183,8 +198,11 @@ class Node:
             "/metrics": lambda: ("text/plain; version=0.0.4", self._metrics.text()),
             "/healthz": lambda: ("text/plain", "ok"),
             "/pods": lambda: json_page(pod_list(self.snapshot())),
+            "/node": lambda: json_page(node_json(self.snapshot())),
+            "/noderesourcetopology": lambda: json_page(resource_topology(self.snapshot().topology)),
+            "/machine": lambda: json_page(machine_json(self.machine)),
         }
-        web = WebServer(self.http_socket, self._http_port, pages)
+        web = WebServer(self.http_socket, self._http_port, pages, BindingPost(self._admissions, token))
         self.http_port = web.port
         stack.callback(web.close)
         stack.callback(self._events.close)
@@ -202,6 +220,18 @@ class Node:
     def remove(self, reference: str) -> str:
         """Free all that a pod has, by its uid or namespace/name; the answer is its uid."""
         return self._admissions.remove(reference)
+
+    def bind(self, reference: str, numa_node_id: str | None = None, cpu_affinity: str | None = None) -> Verdict:
+        """Give a pod that waits its NUMA node, its CPUs or both; a refusal leaves it as it was."""
+        return self._admissions.bind(reference, numa_node_id, cpu_affinity).verdict
+
+    def change_taints(self, add: Iterable[Taint] = (), remove: Iterable[Taint] = ()) -> tuple[str, ...]:
+        """Change the node's taints; the answer are the uids of the pods that had to go."""
+        return self._admissions.change_taints(add, remove)[1]
+
+    def set_quota(self, namespace: str, amount: Fraction | None) -> None:
+        """Limit the dedicated CPUs of a namespace; None: no longer."""
+        self._admissions.set_quota(namespace, amount)
 
     def explain(self, manifest: str | Mapping[str, Any]) -> Explanation:
         """How a pod would be decided about now, step by step; changes nothing."""

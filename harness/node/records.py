@@ -10,6 +10,7 @@ from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.fit import Amounts, requests_of
 from numaproof.harness.node.plugins import merge_responses
+from numaproof.harness.node.state.pods import SavedPod
 from numaproof.harness.pods.pod import Pod
 
 # What the plugins answered, by container and resource.
@@ -20,6 +21,8 @@ class Phase(Enum):
     """Where a pod is on its way."""
 
     DECIDING = "being decided about"  # it has nothing yet
+    PENDING = "waiting to be bound"  # it has nothing, and stays until it is bound or removed
+    BINDING = "being bound"  # it has nothing yet, and waits again if it is refused
     COMMITTING = "being admitted"  # it has all that it will get, but was not answered
     ADMITTED = "admitted"
     REMOVING = "being removed"
@@ -37,15 +40,26 @@ class PodRecord:
     merged: dict[str, plugin_api.ContainerAllocateResponse] = field(default_factory=dict)  # by container
     start_errors: dict[str, str] = field(default_factory=dict)  # by container
     starts: dict[str, int] = field(default_factory=dict)  # by container: how often it was started
+    waiting_as: SavedPod | None = None  # what its file says while it waits to be bound; None: it does not
     requests: Amounts = field(init=False)
 
     def __post_init__(self) -> None:
         self.requests = requests_of(self.pod)
 
     @property
+    def waits(self) -> bool:
+        """Whether it was not started yet, for want of a place: it is PENDING, or on its way from there."""
+        return self.waiting_as is not None
+
+    @property
     def is_shown(self) -> bool:
-        """Whether others may see the pod."""
-        return self.phase in (Phase.ADMITTED, Phase.REMOVING)
+        """Whether others may see the pod as one that runs."""
+        return self.phase in (Phase.ADMITTED, Phase.REMOVING) and not self.waits
+
+    def release(self) -> None:
+        """Forget all that the pod was given: it was refused, and waits on."""
+        self.assignments, self.responses = {}, {}
+        self.merged.clear()
 
     def respond(self, responses: Responses, log: Callable[[str], None]) -> None:
         """Note what the plugins answered, and merge it container by container; conflicts are logged."""

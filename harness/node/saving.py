@@ -55,14 +55,16 @@ def restore(managers: Managers, records: PodRecords, loaded: LoadedState) -> Non
     if loaded.memory is not None:
         managers.memory.restore(loaded.memory.blocks, loaded.memory.machine)
     for saved in loaded.pods:
-        record = PodRecord(saved.pod, saved.manifest, Phase.ADMITTED, saved.assignments)
+        phase = Phase.PENDING if saved.waits else Phase.ADMITTED
+        record = PodRecord(saved.pod, saved.manifest, phase, saved.assignments)
+        record.waiting_as = saved if saved.waits else None
         responses = {
             key: plugin_api.ContainerAllocateResponse.FromString(response) for key, response in saved.responses.items()
         }
         record.respond(responses, lambda _conflict: None)  # it was logged when the pod was admitted
         records.add(record)
     managers.restore(
-        ((saved.pod, saved.assignments) for saved in loaded.pods),
+        ((saved.pod, saved.assignments) for saved in loaded.pods if not saved.waits),
         loaded.memory.machine if loaded.memory else None,
         loaded.devices.registered if loaded.devices else (),
     )

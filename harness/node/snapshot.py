@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
+from numaproof.harness.affinity.node_topology import NodeTopology
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.trace import Trace
@@ -33,12 +35,32 @@ class ContainerView:
 
 
 @dataclass(frozen=True, slots=True)
+class BindingView:
+    """Where a pod is bound to, and what its cgroup confines all its containers to."""
+
+    numa_node_id: int | None
+    cpu_affinity: frozenset[int] | None
+    cpus: frozenset[int]  # that they may run on now; none while it waits
+    memory_nodes: tuple[int, ...]  # that their memory may come from; empty: any
+
+
+@dataclass(frozen=True, slots=True)
 class PodView:
     """A pod and what it was given; without containers if nothing."""
 
     pod: Pod
     manifest: Mapping[str, Any]
     containers: tuple[ContainerView, ...] = ()
+    binding: BindingView | None = None  # None: it is bound to nothing
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaView:
+    """The dedicated CPUs of a namespace: how many its pods may have, and how many those have that are here."""
+
+    namespace: str
+    most: Fraction
+    used: Fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +94,11 @@ class NodeSnapshot:
     devices: Mapping[str, tuple[Device, ...]]  # by resource, as listed last, also of a plugin that is gone
     healthy: Mapping[str, frozenset[str]]  # the healthy devices of every registered resource
     held: Mapping[str, frozenset[str]]  # the devices in use, by resource
+    pending: tuple[PodView, ...]  # that wait to be bound
+    topology: NodeTopology
+    capacity: Mapping[str, Fraction]  # of the whole node, by resource
+    allocatable: Mapping[str, Fraction]
+    quotas: tuple[QuotaView, ...]
 
     def find(self, namespace: str, name: str) -> PodView | None:
         """The admitted pod of a name."""

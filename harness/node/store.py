@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from numaproof.harness.node.plugins.sockets import private_directory
-from numaproof.harness.node.state import cpus, devices, files, memory, pods
+from numaproof.harness.node.state import affinity, cpus, devices, files, memory, pods
+from numaproof.harness.node.state.affinity import AffinityState
 from numaproof.harness.node.state.cpus import CpuState
 from numaproof.harness.node.state.devices import DeviceState
 from numaproof.harness.node.state.memory import MemoryState
@@ -30,6 +31,7 @@ class LoadedState:
     memory: MemoryState | None
     devices: DeviceState | None
     pods: tuple[SavedPod, ...]
+    affinity: AffinityState | None = None
 
 
 class Store:
@@ -46,6 +48,7 @@ class Store:
         self._cpu_file = root / "cpu_manager_state"
         self._memory_file = root / "memory_manager_state"
         self._device_file = self.device_directory / "kubelet_internal_checkpoint"
+        self._affinity_file = root / "affinity_state"
         self._lock = threading.Lock()
         self._written: dict[Path, str] = {}
         self._saved = -1  # the newest version that is on disk
@@ -59,6 +62,7 @@ class Store:
             memory.load(self._memory_file, memory_policy),
             devices.load(self._device_file),
             tuple(pods.load(self._pods)),
+            affinity.load(self._affinity_file),
         )
 
     def save(self, version: int, take: Callable[[], tuple[int, NodeState]]) -> None:
@@ -81,8 +85,12 @@ class Store:
             files.write(path, text, durable=False)
             self._written[path] = text
 
+    def save_affinity(self, state: AffinityState) -> None:
+        """Make taints and quotas durable."""
+        files.write(self._affinity_file, affinity.dump(state), durable=True)
+
     def save_pod(self, saved: SavedPod) -> None:
-        """Make an admission durable."""
+        """Make an admission durable, or that a pod waits."""
         pods.save(self._pods, saved)
 
     def delete_pod(self, uid: str) -> None:

@@ -5,12 +5,13 @@ from dataclasses import asdict
 from heapq import nlargest
 from itertools import islice
 
+from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.cost.pairs import pairs
 from numaproof.harness.decision.selection import Account
 from numaproof.harness.decision.trace import Trace
 from numaproof.harness.node.plugins import PluginView
-from numaproof.harness.node.snapshot import Admission, ContainerView, Explanation, NodeSnapshot, PodView
+from numaproof.harness.node.snapshot import Admission, BindingView, ContainerView, Explanation, NodeSnapshot, PodView
 from numaproof.harness.pods.qos import qos_class
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.topology.bitmask import ids_of, masks_over
@@ -49,6 +50,16 @@ def pod_message(view: PodView) -> api.Pod:
         name=view.pod.name,
         qos_class=qos_class(view.pod),
         containers=[_container_message(container) for container in view.containers],
+        binding=None if view.binding is None else _binding_message(view.binding),
+    )
+
+
+def _binding_message(binding: BindingView) -> api.Binding:
+    return api.Binding(
+        numa_node_id="" if binding.numa_node_id is None else str(binding.numa_node_id),
+        cpu_affinity=format_cpulist(binding.cpu_affinity or ()),
+        cpuset_cpus=sorted(binding.cpus),
+        cpuset_mems=binding.memory_nodes,
     )
 
 
@@ -202,4 +213,5 @@ def state_message(
             for plugin in plugins
         ],
         last_event=last_event,
+        pending=map(pod_message, snapshot.pending),
     )

@@ -8,13 +8,23 @@ import grpc
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine
+from numaproof.harness.affinity.quota import quota_amount
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
 from numaproof.harness.decision.discovery import hugepage_resource
-from numaproof.harness.node.admission import Admissions, UnknownPodError
-from numaproof.harness.node.encode.control import admission_message, explain_message, state_message
+from numaproof.harness.node.admission import Admissions, ConflictError, UnknownPodError
+from numaproof.harness.node.bind_token import NOT_PERMITTED, BindToken
+from numaproof.harness.node.encode.control import (
+    admission_message,
+    explain_message,
+    pod_message,
+    state_message,
+    verdict_message,
+)
+from numaproof.harness.node.encode.node_status import quota_messages, status_message, taint_messages
 from numaproof.harness.node.events import EventLog
 from numaproof.harness.node.plugins import PluginHub
+from numaproof.harness.pods.taints import Taint, taints_from
 
 T = TypeVar("T")
 
@@ -23,7 +33,7 @@ MOST_WATCHERS = 32
 
 
 class ControlService(api_grpc.ControlServicer):
-    """Admit, remove, explain, look."""
+    """Admit, bind, remove, taint, explain, look."""
 
     def __init__(
         self,
@@ -33,12 +43,14 @@ class ControlService(api_grpc.ControlServicer):
         events: EventLog,
         machine: Machine,
         reserved_cpus: frozenset[int],
+        token: BindToken,
     ) -> None:
         self._admissions = admissions
         self._plugins = plugins
         self._events = events
         self._machine = machine
         self._reserved_cpus = reserved_cpus
+        self._token = token
         self._watchers = threading.BoundedSemaphore(MOST_WATCHERS)
 
     def Admit(self, request: api.AdmitRequest, context: grpc.ServicerContext) -> api.AdmitResponse:  # noqa: N802
@@ -103,12 +115,61 @@ class ControlService(api_grpc.ControlServicer):
             ],
         )
 
+    def NodeStatus(  # noqa: N802
+        self, request: api.NodeStatusRequest, context: grpc.ServicerContext
+    ) -> api.NodeStatusResponse:
+        """The node's NUMA topology, taints and quotas."""
+        return status_message(self._admissions.snapshot())
+
+    def Taint(self, request: api.TaintRequest, context: grpc.ServicerContext) -> api.TaintResponse:  # noqa: N802
+        """Change the node's taints."""
+
+        def change() -> tuple[tuple[Taint, ...], tuple[str, ...]]:
+            add = [{"key": one.key, "value": one.value, "effect": one.effect} for one in request.add]
+            remove = [Taint(one.key, one.value, one.effect) for one in request.remove]
+            return self._admissions.change_taints(taints_from(add, "add"), remove)
+
+        taints, evicted = _answer(context, change)
+        return api.TaintResponse(taints=taint_messages(taints), evicted=evicted)
+
+    def Bind(self, request: api.BindRequest, context: grpc.ServicerContext) -> api.BindResponse:  # noqa: N802
+        """Give a pod that waits its place."""
+        told = {name.lower(): text for name, text in context.invocation_metadata()}
+        if not self._token.allows(str(told.get("authorization", ""))):
+            _abort(context, grpc.StatusCode.PERMISSION_DENIED, NOT_PERMITTED)
+        admission = _answer(
+            context,
+            lambda: self._admissions.bind(
+                request.pod,
+                request.numa_node_id if request.HasField("numa_node_id") else None,
+                request.cpu_affinity if request.HasField("cpu_affinity") else None,
+            ),
+        )
+        return api.BindResponse(verdict=verdict_message(admission.verdict), pod=pod_message(admission.pod))
+
+    def SetQuota(  # noqa: N802
+        self, request: api.SetQuotaRequest, context: grpc.ServicerContext
+    ) -> api.SetQuotaResponse:
+        """Limit the dedicated CPUs of a namespace."""
+
+        def change() -> None:
+            if not request.namespace:
+                raise UserError("namespace: is empty; give one, such as default")
+            told = request.HasField("dedicated_cpu")
+            amount = quota_amount(request.dedicated_cpu, "dedicated_cpu") if told else None
+            self._admissions.set_quota(request.namespace, amount)
+
+        _answer(context, change)
+        return api.SetQuotaResponse(quotas=quota_messages(self._admissions.snapshot().quotas))
+
 
 def _answer(context: grpc.ServicerContext, call: Callable[[], T]) -> T:
     try:
         return call()
     except UnknownPodError as error:
         _abort(context, grpc.StatusCode.NOT_FOUND, str(error))
+    except ConflictError as error:
+        _abort(context, grpc.StatusCode.FAILED_PRECONDITION, str(error))
     except UserError as error:
         _abort(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
 

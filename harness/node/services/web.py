@@ -1,4 +1,4 @@
-"""The node's HTTP side: /metrics, /healthz and /pods, on a private unix socket and, if wanted, on a loopback port."""
+"""The node's HTTP side: its pages, and what may be posted, on a private unix socket and, if wanted, a loopback port."""
 
 import json
 import socket
@@ -14,6 +14,13 @@ from numaproof.harness.node.plugins.sockets import fits
 from numaproof.harness.vocabulary import LONGEST_SOCKET_PATH
 
 Page = Callable[[], tuple[str, str]]  # answers (content type, text)
+# Answers (status, JSON) to a path, the `Authorization` and a body; None: nothing is to be had at that path.
+Post = Callable[[str, str | None, bytes], tuple[int, object] | None]
+LONGEST_BODY = 64 << 10
+
+
+def _nothing(_path: str, _authorization: str | None, _body: bytes) -> tuple[int, object] | None:
+    return None
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -23,8 +30,23 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         page = self.server.pages.get(self.path.partition("?")[0])
         kind, text = page() if page else ("text/plain", f"not found; there is {', '.join(self.server.pages)}\n")
+        self._answer(200 if page else 404, kind, text)
+
+    def do_POST(self) -> None:
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdigit()) or int(length) > LONGEST_BODY:
+            self.close_connection = True  # what follows is not read
+            status = 413 if length.isdigit() else 411
+            self._answer(status, *json_page({"message": f"give a Content-Length of at most {LONGEST_BODY} bytes"}))
+            return
+        body = self.rfile.read(int(length))
+        answer = self.server.post(self.path.partition("?")[0], self.headers.get("Authorization"), body)
+        status, value = answer or (404, {"message": f"{self.path}: nothing is to be posted there"})
+        self._answer(status, *json_page(value))
+
+    def _answer(self, status: int, kind: str, text: str) -> None:
         body = text.encode()
-        self.send_response(200 if page else 404)
+        self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -41,11 +63,12 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, listening: socket.socket, pages: Mapping[str, Page]) -> None:
+    def __init__(self, listening: socket.socket, pages: Mapping[str, Page], post: Post) -> None:
         super().__init__(("", 0), _Handler, bind_and_activate=False)
         self.socket.close()
         self.socket = listening
         self.pages = pages
+        self.post = post
 
     def get_request(self) -> tuple[socket.socket, Any]:
         connection, _peer = self.socket.accept()
@@ -58,15 +81,15 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
 class WebServer:
     """Serves pages from construction until `close`."""
 
-    def __init__(self, path: Path, port: int | None, pages: Mapping[str, Page]) -> None:
+    def __init__(self, path: Path, port: int | None, pages: Mapping[str, Page], post: Post = _nothing) -> None:
         self._path = path
-        self._servers = [_Server(_unix_socket(path), pages)]
+        self._servers = [_Server(_unix_socket(path), pages, post)]
         self.port: int | None = None
         try:
             if port is not None:
                 listening = _loopback_socket(port)
                 self.port = listening.getsockname()[1]
-                self._servers.append(_Server(listening, pages))
+                self._servers.append(_Server(listening, pages, post))
         except UserError:
             self.close()
             raise

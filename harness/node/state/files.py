@@ -1,7 +1,9 @@
 """Reading and writing state files: a write is durable and whole, and a file that cannot be trusted is refused."""
 
+import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +64,11 @@ def read(path: Path) -> dict[str, Any] | None:
 def corrupt(path: Path, what: str) -> UserError:
     """The refusal of a file that is damaged or not ours; it is never reset silently, as pods may hold what it says."""
     return UserError(f"{path}: {what}; restore it, or drain the node and delete this file")
+
+
+def sha256(content: Mapping[str, Any]) -> str:
+    """The checksum of what files of our own say; the kubelet's have the kubelet's."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode(errors="surrogatepass")).hexdigest()
 
 
 def check_sum(path: Path, stored: object, computed: object) -> None:

@@ -1,4 +1,4 @@
-"""`pods/`: one file for every admitted pod, with all that it was given.
+"""`pods/`: one file for every pod that is here, with all that it was given; nothing if it waits to be bound.
 
 A pod is admitted when its file is there, and removed when it is gone: these files decide, and they survive the machine.
 The kubelet's files say the same in the kubelet's own form.
@@ -7,9 +7,8 @@ The kubelet's files say the same in the kubelet's own form.
 import base64
 import binascii
 import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,22 +18,25 @@ from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.node.state import files
 from numaproof.harness.node.state.devices import devices_of, ids_by_node
 from numaproof.harness.pods.manifest import pod_from
-from numaproof.harness.pods.pod import Pod
+from numaproof.harness.pods.pod import MemoryPolicy, Pod
 from numaproof.harness.providers.memory import Block
 from numaproof.harness.topology.bitmask import NodeMask
 from numaproof.harness.topology.hints import TopologyHint
 
+_MEMORY_POLICIES: Mapping[Any, MemoryPolicy | None] = {None: None, "strict": "strict", "preferred": "preferred"}
+_TRUTHS = {None: False, True: True}
 _LONGEST_NAME = 200  # file systems hold 255 bytes; ours has a frame
 
 
 @dataclass(frozen=True, slots=True)
 class SavedPod:
-    """An admitted pod, what each of its containers was given, and what the plugins answered for it."""
+    """A pod, what each of its containers was given, and what the plugins answered for it."""
 
     pod: Pod
     manifest: Mapping[str, Any]
     assignments: Mapping[str, Assignment]  # by container; devices that were loaded are unhealthy until they are listed
     responses: Mapping[tuple[str, str], bytes]  # by container and resource: a serialized ContainerAllocateResponse
+    waits: bool = False  # to be bound: it was given nothing
 
 
 def save(directory: Path, saved: SavedPod) -> None:
@@ -42,12 +44,15 @@ def save(directory: Path, saved: SavedPod) -> None:
     responses: dict[str, dict[str, bytes]] = {name: {} for name in saved.assignments}
     for (name, resource), response in saved.responses.items():
         responses[name][resource] = response
-    content = {
+    content: dict[str, Any] = {
         "manifest": saved.manifest,
         "uid": saved.pod.uid,
         "containers": {name: _container_json(one, responses[name]) for name, one in saved.assignments.items()},
     }
-    text = files.compact(content | {"checksum": _checksum(content)})
+    # Files of pods that have nothing to do with the NUMA proposal say nothing of it.
+    content |= {"waits": True} if saved.waits else {}
+    content |= {"numaMemoryPolicy": saved.pod.numa_memory} if saved.pod.numa_memory else {}
+    text = files.compact(content | {"checksum": files.sha256(content)})
     files.write(_file_of(directory, saved.pod.uid), text, durable=True)
 
 
@@ -66,9 +71,11 @@ def _load(path: Path) -> SavedPod:
     content = files.read(path) or {}
     try:
         stored = content.pop("checksum")
-        computed = _checksum(content)
+        computed = files.sha256(content)
         manifest = content["manifest"]
         pod = pod_from(manifest | {"metadata": manifest["metadata"] | {"uid": content["uid"]}})
+        pod = replace(pod, numa_memory=_MEMORY_POLICIES[content.get("numaMemoryPolicy")])
+        waits = _TRUTHS[content.get("waits")]
         assignments = {name: _assignment_of(one) for name, one in content["containers"].items()}
         responses = {
             (name, resource): base64.b64decode(held["response"], validate=True)
@@ -78,7 +85,7 @@ def _load(path: Path) -> SavedPod:
     except (UserError, KeyError, TypeError, ValueError, AttributeError, binascii.Error):
         raise files.corrupt(path, "is not an admitted pod's file") from None
     files.check_sum(path, stored, computed)
-    return SavedPod(pod, manifest, assignments, responses)
+    return SavedPod(pod, manifest, assignments, responses, waits)
 
 
 def _container_json(container: Assignment, responses: Mapping[str, bytes]) -> dict[str, Any]:
@@ -114,7 +121,3 @@ def _file_of(directory: Path, uid: str) -> Path:
     if len(name) > _LONGEST_NAME:
         name = hashlib.sha256(uid.encode()).hexdigest()
     return directory / f"pod-{name}.json"
-
-
-def _checksum(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode(errors="surrogatepass")).hexdigest()
