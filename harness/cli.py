@@ -17,7 +17,7 @@ COMMANDS = {
     "cost": "find the cheapest set of instances for a request, by the costs between them: solve, graph, explain",
     "policies": "compare the Topology Manager's policies for every combination of hints",
     "vectors": "replay recorded decisions of the kubelet",
-    "node": "run the reference node",
+    "node": "run the reference node, or ask one that runs: status, admit, bind, remove, taint, quota",
     "plugin": "run a fake device plugin",
     "run": "run scenarios against the reference node, on machines that do not exist",
     "check": "check a device plugin against what the kubelet requires of it",

@@ -1,17 +1,22 @@
-"""`numaproof node`: the reference node as a program."""
+"""`numaproof node`: the reference node as a program, and what may be asked of one that runs."""
 
 import argparse
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from numaproof import fake_sysfs
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import read
+from numaproof.harness.affinity.quota import quotas_from
+from numaproof.harness.affinity.systemd import host_cpus
+from numaproof.harness.commands.node_client import add_actions, run_action
 from numaproof.harness.decision.config import Setting, config_of, settings_in
 from numaproof.harness.node.node import Node
+from numaproof.harness.pods.taints import taint_from_text
 from numaproof.harness.vocabulary import POLICIES, SEMANTICS
 
 _SIGNALS = {signal.SIGTERM, signal.SIGINT}
@@ -19,7 +24,8 @@ _SIGNALS = {signal.SIGTERM, signal.SIGINT}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments: where the node lives, its machine, and the kubelet's flags."""
-    parser.add_argument("--root", type=Path, required=True, help="the directory of its sockets and state")
+    parser.add_argument("--root", type=Path, help="the directory of its sockets and state")
+    parser.add_argument("--name", default="", help="its name: pods with another spec.nodeName are refused")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--machine", help="a preset, YAML file, hwloc string, tree, snapshot, or host")
     what.add_argument("--sysfs-root", type=Path, help="read the machine from DIR/sys instead of /sys", metavar="DIR")
@@ -38,16 +44,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_argument("--eviction-hard", metavar="SIGNAL<V,...", help="such as memory.available<100Mi")
     flags.add_argument("--feature-gates", metavar="K=V,...", help="such as TopologyManager=true")
     flags.add_argument("--max-pods", type=int, metavar="N")
+    flags.add_argument("--register-with-taints", metavar="K=V:EFFECT,...", help="that it has from its first start on")
+    parser.add_argument(
+        "--quota", type=Path, metavar="FILE", help="ResourceQuotas with requests.dedicated-cpu, by namespace"
+    )
+    parser.add_argument(
+        "--systemd-config", type=Path, metavar="FILE", help="a systemd configuration: CPUAffinity are the host's CPUs"
+    )
     parser.add_argument("--semantics", choices=SEMANTICS, default="current", help="kubelet v1.36, or the KEP's")
     parser.add_argument("--port", type=int, help="serve /metrics, /healthz, /pods on this loopback port too; 0: any")
     parser.add_argument(
         "--grace", type=float, default=300, metavar="SECONDS", help="wait so long for a plugin's return"
     )
     parser.add_argument("--deadline", type=float, default=30, metavar="SECONDS", help="a plugin's time to answer")
+    add_actions(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until SIGTERM or SIGINT; the answer is the exit code."""
+    """Serve until SIGTERM or SIGINT, or ask a node that runs; the answer is the exit code."""
+    if args.root is None:
+        raise UserError("--root: is missing; give the directory of the node's sockets and state")
+    if args.action is not None:
+        return run_action(args)
     # Blocked before any thread exists, so that no thread of gRPC's takes them: `sigwait` below does.
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     for name in ("grace", "deadline"):
@@ -57,11 +75,13 @@ def run(args: argparse.Namespace) -> int:
     flags = _flags(args)
     if "featureGates" in flags and isinstance(getattr(settings.get("featureGates"), "value", None), dict):
         flags["featureGates"].value.update(settings["featureGates"].value | flags["featureGates"].value)
-    config = config_of(settings | flags, args.semantics)
+    config = replace(config_of(settings | flags, args.semantics), host_cpus=_host_cpus(args.systemd_config))
     node = Node(
         config,
         _machine(args),
         args.root,
+        name=args.name,
+        quotas=quotas_from(read(args.quota)) if args.quota else None,
         http_port=args.port,
         grace_seconds=args.grace,
         deadline_seconds=args.deadline,
@@ -88,6 +108,16 @@ def _machine(args: argparse.Namespace) -> fake_sysfs.Machine:
     return fake_sysfs.read(args.sysfs_root or Path("/"))
 
 
+def _host_cpus(path: Path | None) -> frozenset[int] | None:
+    if path is None:
+        return None
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"--systemd-config {path}: cannot be read ({error})") from None
+    return host_cpus(text, str(path))
+
+
 def _flags(args: argparse.Namespace) -> dict[str, Setting]:
     """The flags as settings of a KubeletConfiguration."""
     readers: dict[str, tuple[str, Any]] = {
@@ -104,6 +134,7 @@ def _flags(args: argparse.Namespace) -> dict[str, Setting]:
         "eviction_hard": ("evictionHard", _thresholds),
         "feature_gates": ("featureGates", _table),
         "max_pods": ("maxPods", _text),
+        "register_with_taints": ("registerWithTaints", _taints),
     }
     found = {}
     for name, (key, parse) in readers.items():
@@ -116,6 +147,11 @@ def _flags(args: argparse.Namespace) -> dict[str, Setting]:
 
 def _text(_flag: str, given: Any) -> Any:
     return given
+
+
+def _taints(flag: str, text: str) -> list[dict[str, str]]:
+    found = [taint_from_text(part.strip(), flag) for part in text.split(",") if part.strip()]
+    return [{"key": one.key, "value": one.value, "effect": one.effect} for one in found]
 
 
 def _table(flag: str, text: str, sign: str = "=") -> dict[str, str]:

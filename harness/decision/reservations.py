@@ -126,7 +126,7 @@ def _host_cpus(config: NodeConfig, machine: NodeDescription, amount: Fraction, n
             raise UserError(f"systemReserved, kubeReserved: {value(amount)} CPUs, the machine has {len(known)}")
         cpus = _picked(config, machine, value(amount)) if amount else frozenset()
         who = "by amount, in whole CPUs" if cpus else "no amount and no CPUs are reserved"
-    notes.append(f"reserved CPUs: {format_cpulist(cpus) or 'none'}: {who}; reservedSystemCPUs says otherwise")
+    notes.append(f"reserved CPUs: {format_cpulist(cpus) or 'none'}: {who}; for others give reservedSystemCPUs")
     if amount and amount != len(cpus):
         notes.append(f"systemReserved + kubeReserved: {float(amount):g} CPUs, and {len(cpus)} whole ones are reserved")
     return cpus
@@ -150,7 +150,7 @@ def _memory_by_node(
                 moved.append(f"{taken} bytes of {name} on NUMA node {node.id}")
                 left -= taken
     if moved and config.taints:
-        notes.append(f"reserved without a word on which NUMA node: {', '.join(moved)}; reservedMemory says otherwise")
+        notes.append(f"reserved without a word on which NUMA node: {', '.join(moved)}; for another give reservedMemory")
     return found
 
 
