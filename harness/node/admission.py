@@ -147,7 +147,7 @@ class Admissions:
             if record.phase is not Phase.PENDING:
                 raise self._busy(reference, record)
             named, content = bound_manifest(record.manifest, record.pod.uid, numa_node_id, cpu_affinity)
-            pod = replace(named, numa_memory=record.pod.numa_memory)
+            pod = self._rules.settled(named)
             self._rules.check(pod)
             record.pod, record.manifest, record.phase = pod, content, Phase.BINDING
         trace = None
@@ -215,10 +215,11 @@ class Admissions:
     def explain(self, manifest: str | Mapping[str, Any]) -> Explanation:
         """How a pod would be decided about now: it is, and that is taken back. A UserError as from `admit`."""
         named, content = read_manifest(manifest) if isinstance(manifest, str) else check_manifest(manifest)
+        # Under a uid of its own, as the pod may be here already, and has to stay as it is.
+        another = replace(named, uid=f"explained-{uuid.uuid4()}")
 
         def attempt() -> Trace:
-            # Under a uid of its own, as the pod may be here already, and has to stay as it is.
-            pod = replace(self._rules.settled(named), uid=f"explained-{uuid.uuid4()}")
+            pod = self._rules.settled(another)
             self._rules.check(pod)
             verdict = self._rules.refusal(pod) or waiting(pod)
             return self._ruled(verdict) if verdict else self._attempt(pod, self._room(None))
@@ -274,7 +275,8 @@ class Admissions:
 
     def _ruled(self, verdict: Verdict) -> Trace:
         """A decision that no manager was asked about."""
-        return Trace(self._config.topology_policy, self._config.topology_scope, (), {}, None, None, verdict, verdict)
+        policy = self._config.topology_policy if self._config.enabled("TopologyManager") else "none"
+        return Trace(policy, self._config.topology_scope, (), {}, None, None, verdict, verdict)
 
     def _room(self, record: PodRecord | None) -> Room:
         # Of pods that are being decided about nobody knows yet whether they will be here; those that wait will.

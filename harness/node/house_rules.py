@@ -52,10 +52,16 @@ class HouseRules:
         return rules.untolerable(pod, self.state.taints)
 
     def clash(self, pod: Pod) -> Verdict | None:
-        """Why the place that a pod is bound to is not free; None: it is, or the pod is not bound."""
+        """Why a bound pod cannot have its place; None: it can, or is not bound.
+
+        The rules of taints are among the reasons: some may have come while it waited.
+        """
         if not is_bound(pod):
             return None
-        return rules.clash(pod, self._others(pod), self._used(pod), self.site.zones)
+        here = self.site
+        return rules.refusal(pod, here, self.state.taints) or rules.clash(
+            pod, self._others(pod), self._used(pod), here.zones
+        )
 
     def broken(self, pod: Pod, trace: Trace) -> Verdict | None:
         """Why what a pod was given cannot be, though the managers gave it; None: it can.

@@ -43,6 +43,7 @@ class Views:
             running=managers.topology.containers(),
             shared_cpus=managers.cpu.shared_pool,
             allocatable_cpus=managers.cpu.allocatable,
+            free_cpus=managers.cpu.free,
             memory=managers.memory.state,
             allocatable_memory=managers.memory.allocatable,
             devices=devices,
