@@ -78,14 +78,16 @@ class HouseRules:
         """The NUMA nodes with what is left of each."""
         return zone_statuses(self.site.zones, self._used(None), devices)
 
-    def binding(self, record: PodRecord) -> BindingView | None:
-        """Where a pod is bound to, and what that confines it to; None: nowhere."""
+    def binding(self, record: PodRecord, *, waits: bool) -> BindingView | None:
+        """Where a pod is bound to, and what that confines it to unless it waits; None: nowhere."""
         pod = record.pod
         if not is_bound(pod):
             return None
         home = ledger.home_of(pod, self.site.zones)
         mems = (home,) if home is not None and pod.numa_memory == "strict" else ()
-        return BindingView(pod.numa_node_id, pod.cpu_affinity, self._cpuset(record), () if record.waits else mems)
+        if waits:
+            return BindingView(pod.numa_node_id, pod.cpu_affinity, frozenset(), ())
+        return BindingView(pod.numa_node_id, pod.cpu_affinity, self._cpuset(record), mems)
 
     def quotas(self) -> tuple[QuotaView, ...]:
         """Every quota, and how much of it is in use."""
@@ -94,8 +96,6 @@ class HouseRules:
 
     def _cpuset(self, record: PodRecord) -> frozenset[int]:
         """The CPUs that all containers of a bound pod may use now."""
-        if record.waits:
-            return frozenset()
         own = Holding(record.pod, record.assignments).cpus
         home = ledger.home_of(record.pod, self.site.zones)
         allowed = record.pod.cpu_affinity
