@@ -132,6 +132,19 @@ def clash(pod: Pod, others: Iterable[Holding], taken: Shares, zones: Iterable[Zo
     return None if found is None else overdrawn(found)
 
 
+def given_twice(holding: Holding, others: Iterable[Holding]) -> Verdict | None:
+    """Why a pod cannot have the CPUs that it was given: some are those of a bound pod; None: they are not.
+
+    Where cores have unequal numbers of threads, the kubelet's CPU manager takes whole ones of which a part is in use.
+    """
+    for other in others:
+        both = holding.cpus & (other.pod.cpu_affinity or frozenset())
+        if both:
+            owner = f"{other.pod.namespace}/{other.pod.name}"
+            return Verdict(False, CPU_REASON, f"the CPU manager chose the CPUs {_list(both)}, those of pod {owner}")
+    return None
+
+
 def overcommitted(holdings: Iterable[Holding], zones: Iterable[Zone], memory: MachineState) -> Verdict | None:
     """Why pods cannot all have what they were given and promised; None: they can."""
     found = broken_promise(zones, holdings, memory)

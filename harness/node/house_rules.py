@@ -66,12 +66,14 @@ class HouseRules:
     def broken(self, pod: Pod, trace: Trace) -> Verdict | None:
         """Why what a pod was given cannot be, though the managers gave it; None: it can.
 
-        It may not be beyond the pod's place, nor leave less of a NUMA node than pods bound there were promised.
+        It may not be beyond the pod's place, nor of a bound pod's CPUs, nor leave less of a NUMA node than pods bound there were promised.
         """
         holding = Holding(pod, trace.given)
-        everybody = [*self._others(pod), holding]
-        return rules.outside(holding, self.site.zones) or rules.overcommitted(
-            everybody, self.site.zones, self.managers.memory.state
+        others = self._others(pod)
+        return (
+            rules.outside(holding, self.site.zones)
+            or (rules.given_twice(holding, others) if pod.cpu_affinity is None else None)
+            or rules.overcommitted([*others, holding], self.site.zones, self.managers.memory.state)
         )
 
     def statuses(self, devices: Mapping[str, DeviceStock]) -> tuple[ZoneStatus, ...]:
