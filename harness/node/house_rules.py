@@ -66,7 +66,8 @@ class HouseRules:
     def broken(self, pod: Pod, trace: Trace) -> Verdict | None:
         """Why what a pod was given cannot be, though the managers gave it; None: it can.
 
-        It may not be beyond the pod's place, nor of a bound pod's CPUs, nor leave less of a NUMA node than pods bound there were promised.
+        It may not be beyond the pod's place, nor have CPUs of a bound pod, nor leave less of a NUMA node than pods that
+        are bound there were promised.
         """
         holding = Holding(pod, trace.given)
         others = self._others(pod)
