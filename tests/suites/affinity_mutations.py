@@ -137,7 +137,7 @@ AFFINITY_MUTATIONS: dict[str, tuple[object, str, Callable[[Any], Any]]] = {
     "anybody-may-bind": (BindToken, "allows", lambda _: lambda *_asked: True),
     "containers-have-parts": (CpuManager, "_bind", _of_one_cpu),
     "places-are-no-hints": (Managers, "bound_nodes", _nothing),
-    "places-are-given-up": (topology_manager, "_kept_within", lambda _: lambda decision, _bound: decision),
+    "places-are-given-up": (topology_manager, "_kept_within", lambda _: lambda _bound, decision: decision),
     "halves-of-cores-are-given-twice": (rules, "given_twice", _nothing),
     "strict-memory-is-ignored": (house_rules, "memory_policy", _nothing),
     "preferred-memory-is-strict": (house_rules, "memory_policy", lambda _: lambda *_asked: "strict"),
