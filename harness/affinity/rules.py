@@ -18,7 +18,7 @@ from numaproof.harness.affinity.ledger import (
 )
 from numaproof.harness.affinity.zones import CPU, Zone
 from numaproof.harness.decision.fit import requests_of
-from numaproof.harness.pods.affinity import CPUS_FIELD, NUMA_NODE_FIELD, is_dedicated, names, requested
+from numaproof.harness.pods.affinity import CPUS_FIELD, NUMA_NODE_FIELD, is_dedicated, missing_fields, names, requested
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.pods.taints import CPU_AFFINITY, ENFORCED, NUMA_CPU_AFFINITY, Taint, untolerated
 from numaproof.harness.providers.memory import MachineState
@@ -27,6 +27,7 @@ from numaproof.harness.topology.verdict import Verdict
 CPU_REASON = "CPUAffinityError"
 NUMA_CPU_REASON = "NUMACPUAffinityError"
 MEMORY_REASON = "NUMAMemoryPolicyError"
+PENDING = "Pending"  # of a pod that is here, holds nothing, and waits to be bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,14 @@ def refusal(pod: Pod, site: Site, taints: Iterable[Taint]) -> Verdict | None:
             figures = f"the pod asks for {cpu_text(asked)} CPUs, the largest NUMA node has {cpu_text(most)} for pods"
             return Verdict(False, NUMA_CPU_REASON, f"{NUMA_CPU_AFFINITY}=strict: {figures}")
     return None
+
+
+def waiting(pod: Pod) -> Verdict | None:
+    """Why a pod does not start yet; None: it has all that it needs."""
+    missing = missing_fields(pod)
+    if not missing:
+        return None
+    return Verdict(False, PENDING, f"waits to be bound: {' and '.join(missing)} not told yet")
 
 
 def untolerable(pod: Pod, taints: Iterable[Taint]) -> Verdict | None:

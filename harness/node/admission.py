@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from numaproof.errors import UserError
-from numaproof.harness.affinity.rules import Site
+from numaproof.harness.affinity.rules import PENDING, Site, waiting
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.cost.costs import Entry
@@ -21,7 +21,7 @@ from numaproof.harness.node import saving
 from numaproof.harness.node.deciding import Decider
 from numaproof.harness.node.encode.control import pod_message, verdict_message
 from numaproof.harness.node.events import EventLog
-from numaproof.harness.node.house_rules import PENDING, HouseRules, waiting
+from numaproof.harness.node.house_rules import HouseRules
 from numaproof.harness.node.keeping import Keeper
 from numaproof.harness.node.manifests import bound_manifest, check_manifest, is_same_request, read_manifest
 from numaproof.harness.node.measures import Measures

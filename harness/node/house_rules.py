@@ -17,12 +17,10 @@ from numaproof.harness.decision.trace import Trace
 from numaproof.harness.node.records import PodRecord, PodRecords
 from numaproof.harness.node.snapshot import BindingView, QuotaView
 from numaproof.harness.node.state.affinity import AffinityState
-from numaproof.harness.pods.affinity import is_bound, memory_policy, missing_fields
+from numaproof.harness.pods.affinity import is_bound, memory_policy
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.pods.taints import Taint
 from numaproof.harness.topology.verdict import Verdict
-
-PENDING = "Pending"  # the reason of a pod that waits
 
 
 @dataclass(slots=True)
@@ -113,14 +111,6 @@ class HouseRules:
     def _used(self, pod: Pod | None) -> dict[int, dict[str, int]]:
         """What others than a pod have of each NUMA node."""
         return ledger.used(self.site.zones, self._others(pod), self.managers.memory.state)
-
-
-def waiting(pod: Pod) -> Verdict | None:
-    """Why a pod does not start yet; None: it has all that it needs."""
-    missing = missing_fields(pod)
-    if not missing:
-        return None
-    return Verdict(False, PENDING, f"waits to be bound: {' and '.join(missing)} not told yet")
 
 
 def changed_quotas(quotas: Mapping[str, Fraction], namespace: str, amount: Fraction | None) -> dict[str, Fraction]:

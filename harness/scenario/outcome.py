@@ -6,9 +6,9 @@ What a node shows of an assignment are CPUs, memory and devices; affinity and he
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from numaproof.harness.affinity.rules import PENDING
 from numaproof.harness.decision.assignment import Assignment
 
-PENDING = "Pending"  # why a pod that waits to be bound is not admitted yet
 # resource -> call -> how often
 Calls = Mapping[str, Mapping[str, int]]
 
