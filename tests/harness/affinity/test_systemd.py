@@ -17,7 +17,7 @@ from numaproof.harness.affinity.systemd import host_cpus
     ],
 )
 def test_the_cpus_of_all_lines(text: str, cpus: set[int]) -> None:
-    assert host_cpus(text, "system.conf") == cpus
+    assert host_cpus(text, "system.conf") == frozenset(cpus)
 
 
 @pytest.mark.parametrize(
