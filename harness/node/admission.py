@@ -120,7 +120,7 @@ class Admissions:
             self._rules.check(pod)
             self._keeper.refused.pop(pod.uid, None)
             self._records.add(record)
-            ruled = self._rules.refusal(pod) or self._has_to_wait(record)
+            ruled = self._rules.refusal(pod) or self._has_to_wait(pod, self._room(record))
         try:
             if ruled is not None and ruled.reason == PENDING:
                 return self._pend(record, ruled)
@@ -206,10 +206,10 @@ class Admissions:
         with self._lock:
             return self._views.waiting(record)
 
-    def _has_to_wait(self, record: PodRecord) -> Verdict | None:
+    def _has_to_wait(self, pod: Pod, room: Room) -> Verdict | None:
         """Why a pod does not start yet, or why it never could: even those that wait need room on the node."""
-        verdict = waiting(record.pod)
-        shortage = self._managers.shortage(record.pod, self._room(record)) if verdict else None
+        verdict = waiting(pod)
+        shortage = self._managers.shortage(pod, room) if verdict else None
         return shortage.verdict() if shortage else verdict
 
     def explain(self, manifest: str | Mapping[str, Any]) -> Explanation:
@@ -220,8 +220,9 @@ class Admissions:
             # Under a uid of its own, as the pod may be here already, and has to stay as it is.
             pod = replace(self._rules.settled(named), uid=f"explained-{uuid.uuid4()}")
             self._rules.check(pod)
-            verdict = self._rules.refusal(pod) or waiting(pod)
-            return self._ruled(verdict) if verdict else self._attempt(pod, self._room(None))
+            room = self._room(None)
+            verdict = self._rules.refusal(pod) or self._has_to_wait(pod, room)
+            return self._ruled(verdict) if verdict else self._attempt(pod, room)
 
         trace = self._decider.run(attempt, keep=False)
         if not trace.verdict.admitted:
