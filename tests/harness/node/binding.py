@@ -27,7 +27,7 @@ NUMA_TAINT = {"key": "NUMACPUAffinity", "value": "strict", "effect": ALL_THREE}
 
 def tolerating(
     name: str,
-    tolerations: Iterable[Mapping[str, Any]],
+    own: Iterable[Mapping[str, Any]],
     *containers: Mapping[str, Any],
     namespace: str = "default",
     **spec: Any,
@@ -35,7 +35,7 @@ def tolerating(
     """A Guaranteed pod with tolerations, and what else its spec says; two CPUs and 1 GiB unless told."""
     manifest = pod(name, *(containers or ({"cpu": 2, "memory": "1Gi"},)))
     manifest["metadata"]["namespace"] = namespace
-    manifest["spec"] |= {"tolerations": list(tolerations), **spec}
+    manifest["spec"] |= {"tolerations": list(own), **spec}
     return manifest
 
 

@@ -114,9 +114,8 @@ def test_one_phase_or_many(
     tolerations: list[dict[str, str]], manifest: dict[str, str], binds: list[dict[str, str]]
 ) -> None:
     with running_node(SINGLE) as node, binder(node) as control:
-        steps = [control.admit(tolerating("a", tolerations, **manifest))]
-        steps += [control.bind("a", **fields) for fields in binds]
-        reasons = [reason(one.verdict) for one in steps]
+        reasons = [reason(control.admit(tolerating("a", tolerations, **manifest)).verdict)]
+        reasons += [reason(control.bind("a", **fields).verdict) for fields in binds]
         assert reasons == ["Pending"] * len(binds) + [""]
         told = dict(manifest)
         names = {"cpu_affinity": "cpuAffinity", "numa_node_id": "numaNodeID"}
@@ -221,8 +220,8 @@ def test_shared_cpus_are_for_others_too_but_never_theirs_alone(cpu_policy: str) 
         assert [list(one.cpus) for one in answer.pod.containers] == [[], []]
         assert list(answer.pod.binding.cpuset_cpus) == [1, 2, 3, 4]
         assert control.available() == ["4", "8"]
-        again = control.admit(tolerating("b", [NUMA], half, numaNodeID="0", cpuAffinity="3-4"))
-        assert list(again.pod.binding.cpuset_cpus) == [3, 4]
+        second = control.admit(tolerating("b", [NUMA], half, numaNodeID="0", cpuAffinity="3-4"))
+        assert list(second.pod.binding.cpuset_cpus) == [3, 4]
         assert reason(control.admit(tolerating("c", [DEDICATED], cpuAffinity="4-5")).verdict) == "CPUAffinityError"
         # A pod that wants whole CPUs has node 1; the next one finds 5-7 alone on node 0.
         assert control.admit(pod("d", {"cpu": 8, "memory": "1Gi"})).verdict.admitted

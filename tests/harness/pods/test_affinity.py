@@ -136,7 +136,7 @@ def test_both_fields_are_read_where_they_stand() -> None:
 
 def test_a_manifest_has_them() -> None:
     pod = read(DEDICATED, NUMA, numaNodeID="1", cpuAffinity="8-9", nodeName="n1")
-    assert (pod.numa_node_id, pod.cpu_affinity, pod.node_name) == (1, {8, 9}, "n1")
+    assert (pod.numa_node_id, pod.cpu_affinity, pod.node_name) == (1, frozenset({8, 9}), "n1")
     assert is_bound(pod)
     empty = read(DEDICATED, numaNodeID="", cpuAffinity="", nodeName="")
     assert (empty.numa_node_id, empty.cpu_affinity, empty.node_name) == (None, None, "")
@@ -173,7 +173,7 @@ def test_a_place_takes_a_toleration_by_name(tolerations: Any, field: str, text: 
 @pytest.mark.parametrize("toleration", [DEDICATED, NUMA, ALIAS])
 def test_either_toleration_allows_either_field(toleration: Mapping[str, Any]) -> None:
     assert read(toleration, numaNodeID="0").numa_node_id == 0
-    assert read(toleration, cpuAffinity="1-2").cpu_affinity == {1, 2}
+    assert read(toleration, cpuAffinity="1-2").cpu_affinity == frozenset({1, 2})
 
 
 # What the proposal says under "Kubelet changes": each toleration waits for its own field.
