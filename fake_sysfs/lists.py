@@ -17,7 +17,7 @@ def parse_cpulist(text: str) -> tuple[int, ...]:
         low = _number(first, bare)
         high = _number(last, bare) if dash else low
         if high < low or high >= 1 << 20:
-            raise ValueError(f"{bare!r}: the range {part} runs backwards or too far; write a list such as 0-3,8")
+            raise ValueError(f"{_told(bare)}: the range {part} runs backwards or too far; write a list such as 0-3,8")
         found.update(range(low, high + 1))
     return tuple(sorted(found))
 
@@ -25,8 +25,13 @@ def parse_cpulist(text: str) -> tuple[int, ...]:
 def _number(text: str, whole: str) -> int:
     digits = text.strip()
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 9:
-        raise ValueError(f"{whole!r}: {digits!r} is not an id; write a list such as 0-3,8")
+        raise ValueError(f"{_told(whole)}: {_told(digits)} is not an id; write a list such as 0-3,8")
     return int(digits)
+
+
+def _told(text: str) -> str:
+    """What a message repeats of a text that may be of any length."""
+    return repr(text[:60])
 
 
 def format_cpulist(ids: Iterable[int]) -> str:

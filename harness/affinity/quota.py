@@ -13,6 +13,7 @@ from numaproof.harness.topology.verdict import Verdict
 
 RESOURCE: Final = "requests.dedicated-cpu"  # the proposal gives no name
 
+_TOO_MANY: Final = 10**18  # CPUs: what is written has to be a quantity that is read again
 Quotas = Mapping[str, Fraction]  # CPUs, by namespace; a namespace without one may have any number
 
 
@@ -33,6 +34,8 @@ def quotas_from(document: Document) -> dict[str, Fraction]:
     """The quotas of a file: a ResourceQuota, or a List of them; what they say of other resources has no effect."""
     value = document.value
     items = value.get("items", []) if isinstance(value, Mapping) and value.get("kind") == "List" else [value]
+    if not isinstance(items, list):
+        raise UserError(f"{document.where}: items: {items!r} is not a list; write ResourceQuotas")
     found: dict[str, Fraction] = {}
     for index, item in enumerate(items):
         where = f"{document.where}" if len(items) == 1 else f"{document.where}: items[{index}]"
@@ -67,6 +70,8 @@ def quota_amount(text: Any, where: str) -> Fraction:
         raise UserError(f"{where}: {error}") from None
     if amount < 0:
         raise UserError(f"{where}: {text} is negative; give 0 or more CPUs")
+    if amount >= _TOO_MANY:
+        raise UserError(f"{where}: {text} is more CPUs than there can be; give fewer, or no quota")
     return Fraction(milli_value(amount), 1000)
 
 

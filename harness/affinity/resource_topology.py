@@ -38,8 +38,9 @@ def resource_topology(node: NodeTopology) -> dict[str, Any]:
 
 
 def object_name(text: str) -> str:
-    """The nearest name that an object may have: lower-case letters, digits, dashes and dots."""
-    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")[:253] or "node"
+    """The nearest name that an object may have: lower-case letters, digits, dashes and, between those, dots."""
+    plain = re.sub(r"[^a-z0-9.]+", "-", text.lower())
+    return re.sub(r"-*\.[-.]*", ".", plain).strip("-.")[:253].strip("-.") or "node"
 
 
 def _zone(zone: ZoneStatus) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from numaproof.harness.pods.taints import (
 NUMA_NODE_FIELD = "spec.numaNodeID"
 CPUS_FIELD = "spec.cpuAffinity"
 _HIGHEST = 1 << 20  # of NUMA nodes and CPUs: more than any kernel has, so that a slip cannot fill the memory
+_LONGEST = 60  # characters of a number, and of what a message repeats
 
 
 def names(pod: Pod, key: str) -> bool:
@@ -70,8 +71,10 @@ def numa_node_from(value: Any, where: str) -> int | None:
     text = "" if value is None else str(value)
     if text == "":
         return None
-    if isinstance(value, bool) or not (text.isascii() and text.isdigit()) or int(text) > _HIGHEST:
-        raise UserError(f'{where}: {value!r} is not the id of a NUMA node; write a number as a text, such as "0"')
+    is_number = text.isascii() and text.isdigit() and len(text) <= _LONGEST  # int() takes no text of any length
+    if isinstance(value, bool) or not is_number or int(text) > _HIGHEST:
+        told = repr(value if len(text) <= _LONGEST else text[:_LONGEST])
+        raise UserError(f'{where}: {told} is not the id of a NUMA node; write a number as a text, such as "0"')
     return int(text)
 
 
@@ -82,7 +85,7 @@ def cpus_from(value: Any, where: str) -> frozenset[int] | None:
         return None
     try:
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise ValueError(f"{value!r} is not a list of CPUs; write one such as 0-3,8")  # noqa: TRY301, TRY004 (told with the others)
+            raise ValueError(f"{text[:_LONGEST]!r} is not a list of CPUs; write one such as 0-3,8")  # noqa: TRY301, TRY004 (told with the others)
         return frozenset(parse_cpulist(text))
     except ValueError as error:
         raise UserError(f"{where}: {error}") from None

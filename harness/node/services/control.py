@@ -30,6 +30,8 @@ T = TypeVar("T")
 
 # Each watcher holds a thread of the server as long as it watches.
 MOST_WATCHERS = 32
+# Bytes of an error's text: a message may repeat what it was given, and clients take no longer ones.
+LONGEST_TEXT = 2000
 
 
 class ControlService(api_grpc.ControlServicer):
@@ -175,5 +177,5 @@ def _answer(context: grpc.ServicerContext, call: Callable[[], T]) -> T:
 
 
 def _abort(context: grpc.ServicerContext, code: grpc.StatusCode, text: str) -> NoReturn:
-    context.abort(code, text)
+    context.abort(code, text.encode(errors="replace")[:LONGEST_TEXT].decode(errors="ignore"))
     raise AssertionError  # abort has raised

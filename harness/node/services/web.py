@@ -34,9 +34,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdigit()) or int(length) > LONGEST_BODY:
+        is_number = length.isascii() and length.isdigit()
+        # int() takes no text of any length.
+        if not is_number or len(length) > 9 or int(length) > LONGEST_BODY:
             self.close_connection = True  # what follows is not read
-            status = 413 if length.isdigit() else 411
+            status = 413 if is_number else 411
             self._answer(status, *json_page({"message": f"give a Content-Length of at most {LONGEST_BODY} bytes"}))
             return
         body = self.rfile.read(int(length))

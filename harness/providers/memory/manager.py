@@ -139,8 +139,7 @@ class MemoryManager:
             return
         request = container_request(container)
         chosen = self._chosen().memory
-        near = TopologyHint(affinity.affinity, False) if _may_be_anywhere(pod) else affinity
-        mask = self._placed(pod, request, near) if chosen is None else chosen
+        mask = self._placed_somewhere(pod, request, affinity) if chosen is None else chosen
         reusable = self._reusable.of(pod.uid)
         blocks = tuple(Block(ids_of(mask), resource, size) for resource, size in request.items())
         for block in blocks:
@@ -204,6 +203,14 @@ class MemoryManager:
             return {}
         hints = listed(family) if len(self._state) <= ENUMERATED_NODES else family
         return dict.fromkeys(request, hints)
+
+    def _placed_somewhere(self, pod: Pod, request: Mapping[str, int], affinity: TopologyHint) -> NodeMask:
+        if not _may_be_anywhere(pod):
+            return self._placed(pod, request, affinity)
+        try:
+            return self._placed(pod, request, TopologyHint(affinity.affinity, False))
+        except AllocationError:
+            return self._placed(pod, request, TopologyHint(None, False))
 
     def _placed(self, pod: Pod, request: Mapping[str, int], affinity: TopologyHint) -> NodeMask:
         family = memory_family(self._state, request, self._reusable.of(pod.uid))

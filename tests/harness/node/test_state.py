@@ -1,18 +1,27 @@
 """The state files: the kubelet's own texts and checksums, and no trust in what is damaged."""
 
+import hashlib
 import json
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs import parse_machine
 from numaproof.harness.decision.assignment import Assignment
-from numaproof.harness.node.state import cpus, devices, memory, pods
+from numaproof.harness.decision.config import node_config
+from numaproof.harness.node.node import Node
+from numaproof.harness.node.state import affinity, cpus, devices, memory, pods
+from numaproof.harness.node.state.affinity import AffinityState
 from numaproof.harness.node.state.cpus import CpuState
 from numaproof.harness.node.state.devices import DeviceEntry, DeviceState
 from numaproof.harness.node.state.memory import MemoryState
 from numaproof.harness.node.state.pods import SavedPod
 from numaproof.harness.pods.manifest import pod_from
+from numaproof.harness.pods.taints import Taint
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.providers.memory import Block, MemoryTable, NodeState
 from numaproof.harness.topology.bitmask import NodeMask
@@ -177,3 +186,97 @@ def test_a_damaged_pod_file_is_refused_and_a_half_written_one_is_nobodys() -> No
             file.write_text(text)
             with pytest.raises(UserError, match=r"pod-u.json: .*delete this file"):
                 pods.load(place)
+
+
+DEDICATED = Taint("CPUAffinity", "dedicated", "NoScheduleNoAdmitNoExecute")
+AFFINITY = AffinityState((DEDICATED, Taint("own", "", "NoExecute")), {"team": Fraction(5, 2), "default": Fraction(4)})
+
+
+def summed(content: dict[str, Any]) -> str:
+    """A file of ours whose checksum is right, whatever it says: sha256 over sorted JSON."""
+    text = json.dumps(content, sort_keys=True)
+    return json.dumps(content | {"checksum": hashlib.sha256(text.encode()).hexdigest()})
+
+
+def test_taints_and_quotas_that_are_dumped_are_loaded() -> None:
+    with short_directory() as place:
+        for state in (AFFINITY, AffinityState()):
+            assert affinity.load(write(place, affinity.dump(state))) == state
+        assert affinity.load(place / "none") is None
+        same = {"taints": [{"key": "own", "effect": "NoExecute"}], "quotas": {"team": "2500m"}}
+        assert affinity.load(write(place, summed(same))) == AffinityState(
+            (Taint("own", "", "NoExecute"),), {"team": Fraction(5, 2)}
+        )
+
+
+WHOLE = affinity.dump(AFFINITY)
+CORRUPT_AFFINITY = (
+    *damaged(WHOLE),
+    WHOLE.replace("dedicated", "dedicates"),
+    WHOLE.replace('"own"', '"one"'),
+    WHOLE.replace("2500m", "2501m"),
+    WHOLE.replace("team", "teem"),
+    summed({"taints": []}),
+    summed({"quotas": {}}),
+    summed({"taints": {}, "quotas": {}}),
+    summed({"taints": None, "quotas": {}}),
+    summed({"taints": ["x"], "quotas": {}}),
+    summed({"taints": [{"key": "CPUAffinity", "value": "x", "effect": "NoExecute"}], "quotas": {}}),
+    summed({"taints": [{"key": "", "value": "", "effect": "NoExecute"}], "quotas": {}}),
+    summed({"taints": [{"key": "own", "value": "", "effect": "x"}], "quotas": {}}),
+    summed({"taints": [{"key": "own", "value": 1, "effect": "NoExecute"}], "quotas": {}}),
+    summed({"taints": [{"key": "own", "value": "", "effect": "NoExecute"}] * 2, "quotas": {}}),
+    summed({"taints": [], "quotas": []}),
+    summed({"taints": [], "quotas": None}),
+    summed({"taints": [], "quotas": {"team": "x"}}),
+    summed({"taints": [], "quotas": {"team": "-1"}}),
+    summed({"taints": [], "quotas": {"team": None}}),
+    summed({"taints": [], "quotas": {"team": ["1"]}}),
+)
+
+
+@pytest.mark.parametrize("text", CORRUPT_AFFINITY)
+def test_damaged_taints_and_quotas_are_refused(text: str) -> None:
+    with short_directory() as place, pytest.raises(UserError, match=r"state: .*delete this file"):
+        affinity.load(write(place, text))
+
+
+def test_a_node_does_not_start_on_damaged_taints_and_leaves_them_alone() -> None:
+    with short_directory() as root:
+        config = node_config({"registerWithTaints": [{"key": "own", "effect": "NoExecute"}]})
+        node = Node(config, parse_machine("pack:1 [numa(memory=1GiB)] core:2 pu:1"), root, log=lambda _line: None)
+        with node:
+            assert node.admit({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}}).reason
+        whole = (root / "affinity_state").read_text()
+        assert json.loads(whole)["taints"] == [{"key": "own", "value": "", "effect": "NoExecute"}]
+        for text in CORRUPT_AFFINITY:
+            (root / "affinity_state").write_text(text)
+            before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+            with pytest.raises(UserError) as caught, node:
+                pass
+            assert str(caught.value).startswith(f"{root / 'affinity_state'}: ")
+            assert "\n" not in str(caught.value)
+            assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
+        (root / "affinity_state").write_text(whole)
+        with node:
+            assert [taint.key for taint in node.snapshot().topology.taints] == ["own"]
+
+
+def test_a_pod_that_waits_has_a_file_and_its_fields_are_trusted_no_more_than_others() -> None:
+    spec = {"containers": [{"name": "c"}], "tolerations": [{"key": "CPUAffinity", "operator": "Exists"}]}
+    manifest = {"metadata": {"name": "p", "uid": "u"}, "spec": spec}
+    saved = SavedPod(replace(pod_from(manifest), numa_memory="strict"), manifest, {}, {}, waits=True)
+    with short_directory() as place:
+        pods.save(place, saved)
+        assert pods.load(place) == [saved]
+        file = place / "pod-u.json"
+        content = json.loads(file.read_text())
+        del content["checksum"]
+        for wrong in ({"waits": 5}, {"waits": "yes"}, {"waits": []}, {"numaMemoryPolicy": "loose"}):
+            file.write_text(summed(content | wrong))
+            with pytest.raises(UserError, match=r"pod-u.json: .*delete this file"):
+                pods.load(place)
+        bound = content | {"manifest": manifest | {"spec": spec | {"cpuAffinity": "x"}}}
+        file.write_text(summed(bound))
+        with pytest.raises(UserError, match=r"pod-u.json: .*delete this file"):
+            pods.load(place)
