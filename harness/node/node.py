@@ -136,7 +136,7 @@ class Node:
         )
         port = SwitchboardPort(self._hub)
         managers = Managers(
-            description, _manager_config(self.config, reservations.cpus), port, providers=self._providers()
+            description, manager_config(self.config, reservations.cpus), port, providers=self._providers()
         )
         self._metrics = Metrics()
         self._admissions = Admissions(
@@ -246,21 +246,6 @@ class Node:
             self._events.add(api.Event(kind=api.REGISTERED, resource=resource))
         else:
             self._events.add(api.Event(kind=api.REFUSED, resource=resource, message=refusal))
-
-
-def _manager_config(config: NodeConfig, reserved_cpus: frozenset[int]) -> ManagerConfig:
-    return ManagerConfig(
-        topology_policy=config.topology_policy,
-        topology_scope=config.topology_scope,
-        topology_options=config.topology_options,
-        cpu_policy=config.cpu_policy,
-        cpu_options=config.cpu_options,
-        reserved_cpus=reserved_cpus,
-        memory_policy=config.memory_policy,
-        reserved_memory=config.reserved_memory,
-        topology_manager_enabled=config.enabled("TopologyManager"),
-        semantics=config.semantics,
-    )
 
 
 def _aligned_nodes(config: NodeConfig, description: NodeDescription) -> NodeDescription:
