@@ -20,8 +20,8 @@ from numaproof.harness.api import numaproof_v1_pb2_grpc, podresources_v1_pb2_grp
 from numaproof.harness.cost.costs import Entry
 from numaproof.harness.decision.config import NodeConfig
 from numaproof.harness.decision.discovery import describe
-from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDescription
-from numaproof.harness.decision.reservations import reserve
+from numaproof.harness.decision.managers import Managers, NodeDescription
+from numaproof.harness.decision.reservations import manager_config, reserve
 from numaproof.harness.node.admission import Admissions
 from numaproof.harness.node.encode.control import device_message
 from numaproof.harness.node.encode.pods_json import pod_list
