@@ -59,15 +59,20 @@ def _status(zone: Zone, devices: Mapping[str, tuple[Device, ...]]) -> ZoneStatus
 
 def machine_kind(machine: Machine, config: NodeConfig) -> MachineKind:
     """A machine under a configuration; a UserError where the two do not go together."""
-    description = describe(machine)
+    return kind_from(describe(machine), devices_of(machine), config)
+
+
+def kind_from(
+    description: NodeDescription, devices: Mapping[str, tuple[Device, ...]], config: NodeConfig
+) -> MachineKind:
+    """The same for a machine that is described already, and its devices by resource."""
     beyond = [node for node in description.node_ids if node > MAX_NODE]
     if beyond:
         raise UserError(
-            f"{machine.name}: has a NUMA node {beyond[0]}, and the kubelet's masks end at {MAX_NODE}; "
-            "take a machine with lower node ids"
+            f"the machine has a NUMA node {beyond[0]}, and the kubelet's masks end at {MAX_NODE}; "
+            "take one with lower node ids"
         )
     reservations = reserve(config, description)
-    devices = devices_of(machine)
     cores: dict[int, set[int]] = defaultdict(set)
     for cpu, core, *_ in description.cpu_rows:
         cores[core].add(cpu)

@@ -165,10 +165,7 @@ def _bound_steps(pod: Pod, needs: Needs, node: NodeTopology, steps: Sequence[Nee
     anywhere = memory_policy(pod, node.taints) == "preferred"
     if not chosen and not anywhere:
         return steps
-    return [
-        replace(one, cpus=0 if chosen else one.cpus, memory={} if anywhere else one.memory)
-        for one in steps
-    ]
+    return [replace(one, cpus=0 if chosen else one.cpus, memory={} if anywhere else one.memory) for one in steps]
 
 
 def _claims(pod: Pod, needs: Needs, node: NodeTopology) -> dict[str, int]:
@@ -250,7 +247,9 @@ def _homeless(pod: Pod, needs: Needs, node: NodeTopology) -> str:
 def _lacking(found: Lack, node: NodeTopology) -> str:
     who = f"container {found.need.name}" if found.need.name else "the pod"
     units = [(name, 1000 if name == CPU else 1) for name, _ in found.wanted]
-    wants = ", ".join(amount_text(name, amount * unit) for (name, unit), (_, amount) in zip(units, found.wanted, strict=True))
+    wants = ", ".join(
+        amount_text(name, amount * unit) for (name, unit), (_, amount) in zip(units, found.wanted, strict=True)
+    )
     where = "one NUMA node" if node.policy == "single-numa-node" else "as few NUMA nodes as can be"
     lefts = []
     for zone, amounts in zip(node.zones, found.left, strict=True):

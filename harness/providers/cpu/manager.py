@@ -189,9 +189,7 @@ class CpuManager:
     def restore_common(self, pods: Iterable[Pod]) -> None:
         """Take over the CPUs that pods are bound to and share: nothing but their own fields tells of them."""
         self._common = {
-            pod.uid: set_of(pod.cpu_affinity)
-            for pod in pods
-            if pod.cpu_affinity is not None and not is_dedicated(pod)
+            pod.uid: set_of(pod.cpu_affinity) for pod in pods if pod.cpu_affinity is not None and not is_dedicated(pod)
         }
 
     def _bind(self, pod: Pod, container: Container, cpus: CpuSet) -> None:
