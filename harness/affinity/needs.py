@@ -83,4 +83,4 @@ def _devices(container: Container) -> dict[str, int]:
 
 
 def _count(resource: str, container: Container) -> int:
-    return value(container.limits.get(resource, 0)) if resource in container.limits else 0
+    return value(container.limits[resource]) if resource in container.limits else 0

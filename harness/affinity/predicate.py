@@ -19,7 +19,7 @@ from enum import IntEnum
 
 from numaproof.harness.affinity.alignment import Lack, Stock, lack
 from numaproof.harness.affinity.ledger import is_memory
-from numaproof.harness.affinity.needs import NATIVE, Need, Needs, needs_of
+from numaproof.harness.affinity.needs import NATIVE, Need, Needs, is_device, needs_of
 from numaproof.harness.affinity.node_topology import NodeTopology, ZoneStatus
 from numaproof.harness.affinity.resource_topology import zone_name
 from numaproof.harness.affinity.rules import applies, cpu_text
@@ -170,17 +170,12 @@ def _bound_steps(pod: Pod, needs: Needs, node: NodeTopology, steps: Sequence[Nee
 
 def _claims(pod: Pod, needs: Needs, node: NodeTopology) -> dict[str, int]:
     """What one zone has to have of a pod's requests: its CPUs, and its memory where that has to be there."""
-    strict = memory_policy(pod, node.taints) == "strict" if needs.wants_home else True
     told = frozenset().union(*(zone.capacity for zone in node.zones))
-    found = {}
-    for name, amount in needs.requests.items():
-        if name == CPU or (name in told and not is_memory(name)):
-            found[name] = amount
-        elif is_memory(name) and strict and "memory" in told:
-            found[name] = amount
-    if needs.wants_home:
-        # What a bound pod has of devices is for the Topology Manager to say.
-        return {name: amount for name, amount in found.items() if name == CPU or is_memory(name)}
+    found = {CPU: needs.requests.get(CPU, 0)}
+    if "memory" in told and (not needs.wants_home or memory_policy(pod, node.taints) == "strict"):
+        found |= {name: amount for name, amount in needs.requests.items() if is_memory(name)}
+    if not needs.wants_home:  # where the devices of a bound pod come from is for the Topology Manager to say
+        found |= {name: amount for name, amount in needs.requests.items() if name in told and is_device(name)}
     return found
 
 
@@ -247,13 +242,12 @@ def _homeless(pod: Pod, needs: Needs, node: NodeTopology) -> str:
 def _lacking(found: Lack, node: NodeTopology) -> str:
     who = f"container {found.need.name}" if found.need.name else "the pod"
     units = [(name, 1000 if name == CPU else 1) for name, _ in found.wanted]
-    wants = ", ".join(
-        amount_text(name, amount * unit) for (name, unit), (_, amount) in zip(units, found.wanted, strict=True)
-    )
+    amounts = [amount for _, amount in found.wanted]
+    wants = ", ".join(amount_text(name, unit * amount) for (name, unit), amount in zip(units, amounts, strict=True))
     where = "one NUMA node" if node.policy == "single-numa-node" else "as few NUMA nodes as can be"
     lefts = []
-    for zone, amounts in zip(node.zones, found.left, strict=True):
-        lefts.append([_of_text(name, left * unit, zone) for (name, unit), left in zip(units, amounts, strict=True)])
+    for zone, left in zip(node.zones, found.left, strict=True):
+        lefts.append([_of_text(name, unit * one, zone) for (name, unit), one in zip(units, left, strict=True)])
     return f"{node.policy}: {who} wants {wants} of {where}: {_listed(node.zones, lefts)}"
 
 

@@ -110,7 +110,7 @@ def _zone(zone: Mapping[str, Any], where: Where) -> ZoneStatus:
         if name in capacity:
             raise UserError(f"{here.at('name')}: {name} is there already; keep one")
         capacity[name] = _amount(name, resource.get("capacity"), here.at("capacity"))
-        # v1alpha1 has what is left under allocatable, and nothing under available.
+        # What nobody tells is as much as it can be: older exporters leave it out.
         allocatable[name] = _amount(name, resource.get("allocatable", resource["capacity"]), here.at("allocatable"))
         told = resource["available"] if "available" in resource else resource.get("allocatable", resource["capacity"])
         available[name] = _amount(name, told, here.at("available"))

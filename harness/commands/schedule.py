@@ -1,4 +1,4 @@
-"""`numaproof schedule`: where pods fit, NUMA node by NUMA node, and what the plain fit check does with the same pods."""
+"""`numaproof schedule`: where pods fit, NUMA node by NUMA node, and what the plain fit check does with them."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ from numaproof.harness.affinity.machine_kind import MachineKind, default_config,
 from numaproof.harness.affinity.node_topology import NodeTopology
 from numaproof.harness.affinity.resource_topology import object_name
 from numaproof.harness.affinity.resource_topology_file import is_resource_topology, resource_topologies
-from numaproof.harness.affinity.schedule import Placement, Tally, schedule, tally
+from numaproof.harness.affinity.schedule import schedule, tally
 from numaproof.harness.affinity.targets import MachineTarget, Target, ZoneTarget
 from numaproof.harness.commands.machine import MACHINE
 from numaproof.harness.decision.config import NodeConfig, config_of, settings_in
@@ -101,21 +101,22 @@ def _pods(arguments: Sequence[str]) -> Iterator[Pod]:
         raise UserError("-: stdin can be read once; name it once")
     for argument in arguments:
         count, name = _copies(argument)
-        for pod in list(_pods_of(name)):
-            for one in _copied(pod, count):
-                key = f"{one.namespace}/{one.name}"
-                if key in seen or one.uid in seen:
-                    raise UserError(f"{name}: pod {key} is there twice; give each a name and uid of its own")
-                seen.update((key, one.uid))
-                yield one
+        for one in _copied(list(_pods_of(name)), count):
+            key = f"{one.namespace}/{one.name}"
+            if key in seen or one.uid in seen:
+                raise UserError(f"{name}: pod {key} is there twice; give each a name and uid of its own")
+            seen.update((key, one.uid))
+            yield one
 
 
-def _copied(pod: Pod, count: int | None) -> Iterator[Pod]:
+def _copied(pods: Sequence[Pod], count: int | None) -> Iterator[Pod]:
+    """The pods of a file, or so many times all of them in their order, with names and uids of their own."""
     if count is None:
-        yield pod
+        yield from pods
         return
     for number in range(count):
-        yield replace(pod, name=f"{pod.name}-{number}", uid=f"{pod.uid}-{number}")
+        for pod in pods:
+            yield replace(pod, name=f"{pod.name}-{number}", uid=f"{pod.uid}-{number}")
 
 
 def _pods_of(name: str) -> Iterator[Pod]:
@@ -123,17 +124,20 @@ def _pods_of(name: str) -> Iterator[Pod]:
     if not documents:
         raise UserError(f"{name}: is empty; give Pod manifests")
     for document in documents:
-        items, where = [document.value], [str(document.where)]
-        if isinstance(document.value, Mapping) and document.value.get("kind") in _LISTS:
-            items = document.value.get("items")
-            if not isinstance(items, list) or not items:
-                raise UserError(f"{document.where.at('items')}: is not a list of pods; give Pod manifests")
-            where = [str(document.where.at("items").at(index)) for index in range(len(items))]
-        for item, at in zip(items, where, strict=True):
-            try:
-                yield pod_from(item)
-            except UserError as error:
-                raise UserError(f"{at}: {error}") from None
+        if not isinstance(document.value, Mapping) or document.value.get("kind") not in _LISTS:
+            yield _pod(document.value, document.where)
+            continue
+        items, where = document.value.get("items"), document.where.at("items")
+        if not isinstance(items, list) or not items:
+            raise UserError(f"{where}: is not a list of pods; give Pod manifests")
+        yield from (_pod(item, where.at(index)) for index, item in enumerate(items))
+
+
+def _pod(manifest: Any, where: strict_yaml.Where) -> Pod:
+    try:
+        return pod_from(manifest)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
 
 
 # Nodes

@@ -64,7 +64,8 @@ def _comparison(tallies: Mapping[str, Tally], nodes: int, by_zones: int) -> Iter
     for name, one in (("plain fit", plain), ("predicate", better)):
         if one.refused:
             yield f"{name}: refused: " + ", ".join(f"{number} {reason}" for reason, number in one.refused.items())
-    yield f"with the predicate {better.admitted - plain.admitted:+d} admitted, {better.refusals - plain.refusals:+d} refused"
+    admitted, refused = better.admitted - plain.admitted, better.refusals - plain.refusals
+    yield f"with the predicate {admitted:+d} admitted, {refused:+d} refused"
 
 
 def as_json(placements: Sequence[Placement], tallies: Mapping[str, Tally]) -> dict[str, Any]:

@@ -44,9 +44,9 @@ def kinds(draw: st.DrawFn, policies: tuple[str, ...] = ("single-numa-node", "res
 
 
 @st.composite
-def containers(draw: st.DrawFn, name: str, *, cpus: tuple[str, ...], most_gibs: int, **more: Any) -> dict[str, Any]:
+def containers(draw: st.DrawFn, name: str, cpus: tuple[str, ...], most_gibs: int) -> dict[str, Any]:
     gibs = draw(st.integers(1, most_gibs))
-    made = container(name, draw(st.sampled_from(cpus)), f"{gibs}Gi", draw(st.integers(0, 2)), **more)
+    made = container(name, draw(st.sampled_from(cpus)), f"{gibs}Gi", draw(st.integers(0, 2)))
     if draw(st.integers(0, 5)) == 0:  # a Burstable pod: nothing but devices is aligned
         made["resources"]["requests"] = {"cpu": "100m"}
     return made
@@ -54,13 +54,9 @@ def containers(draw: st.DrawFn, name: str, *, cpus: tuple[str, ...], most_gibs: 
 
 @st.composite
 def pods(draw: st.DrawFn, number: int, cpus: tuple[str, ...], most: int, most_gibs: int, *, with_init: bool) -> Pod:
-    apps = [
-        draw(containers(f"c{index}", cpus=cpus, most_gibs=most_gibs)) for index in range(draw(st.integers(1, most)))
-    ]
-    init = ()
-    if with_init and draw(st.booleans()):
-        init = (draw(containers("i", cpus=cpus, most_gibs=most_gibs)),)
-    return pod(f"p{number}", *apps, init=init)
+    apps = [draw(containers(f"c{index}", cpus, most_gibs)) for index in range(draw(st.integers(1, most)))]
+    has_init = with_init and draw(st.booleans())
+    return pod(f"p{number}", *apps, init=(draw(containers("i", cpus, most_gibs)),) if has_init else ())
 
 
 def agree(target: MachineTarget, one: Pod) -> None:

@@ -21,7 +21,7 @@ MEMORY_STRICT = Taint("NUMAMemoryPolicy", "strict", ALL_THREE)
 
 def description(*cpus: int, threads: int = 1, gibs: int = 8) -> NodeDescription:
     """A machine with so many CPUs on each NUMA node, each a socket; a core has so many threads."""
-    rows = []
+    rows: list[tuple[int, int, int, int, int]] = []
     for node, number in enumerate(cpus):
         for _ in range(number):
             cpu = len(rows)
