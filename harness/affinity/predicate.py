@@ -227,7 +227,7 @@ def _homeless(pod: Pod, needs: Needs, node: NodeTopology) -> str:
     claimed = _claims(pod, needs, node)
     wants = ", ".join(amount_text(name, amount) for name, amount in claimed.items())
     lefts = [[_left_text(name, zone) for name in claimed] for zone in allowed]
-    short = f"one NUMA node has to have {wants}: {_listed(allowed, lefts)}"
+    short = f"one NUMA node has to have {wants}; {_listed(allowed, lefts)}"
     if not any(all(zone.available.get(name, 0) >= amount for name, amount in claimed.items()) for zone in allowed):
         return short
     steps = _bound_steps(pod, needs, node, _steps(needs, node))
@@ -248,13 +248,13 @@ def _lacking(found: Lack, node: NodeTopology) -> str:
     lefts = []
     for zone, left in zip(node.zones, found.left, strict=True):
         lefts.append([_of_text(name, unit * one, zone) for (name, unit), one in zip(units, left, strict=True)])
-    return f"{node.policy}: {who} wants {wants} of {where}: {_listed(node.zones, lefts)}"
+    return f"{node.policy}: {who} wants {wants} of {where}; {_listed(node.zones, lefts)}"
 
 
 def _listed(zones: Sequence[ZoneStatus], lefts: Sequence[Sequence[str]]) -> str:
     parts = [f"{zone_name(zone.id)}: {', '.join(texts)}" for zone, texts in zip(zones, lefts, strict=True)]
     more = f"; and {len(parts) - _SHOWN} more" if len(parts) > _SHOWN else ""
-    return "; ".join(parts[:_SHOWN]) + more + " left"
+    return "left: " + "; ".join(parts[:_SHOWN]) + more
 
 
 def _left_text(name: str, zone: ZoneStatus) -> str:
@@ -263,6 +263,8 @@ def _left_text(name: str, zone: ZoneStatus) -> str:
 
 def _of_text(name: str, left: int, zone: ZoneStatus) -> str:
     whole = zone.allocatable.get(name, 0)
+    if not whole:
+        return f"no {'CPUs' if name == CPU else name}"
     if name == CPU:
         return f"{cpu_text(left)} of {cpu_text(whole)} CPUs"
     if is_memory(name):

@@ -14,6 +14,7 @@ from typing import Final, Literal
 from numaproof.harness.affinity.needs import Needs, needs_of
 from numaproof.harness.affinity.predicate import Misfit, homes, load, misfit, plain_misfit
 from numaproof.harness.affinity.targets import WAITS, Decision, Target
+from numaproof.harness.affinity.zones import CPU
 from numaproof.harness.pods.affinity import missing_fields
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.topology.verdict import Verdict
@@ -30,6 +31,7 @@ class Placement:
     pod: Pod  # with the fields that it was bound by
     node: str  # that it was sent to; empty: it fits none
     decision: Decision
+    cpu: int  # that it asks for, in thousandths
     misfits: tuple[Misfit, ...] = ()  # of a pod that fits no node: the nearest ones
     not_fitting: int = 0  # of a pod that fits no node: how many these are
 
@@ -44,6 +46,7 @@ class Tally:
     waiting: int  # there, for fields that nobody fills
     refused: Mapping[str, int] = field(default_factory=dict)  # there, by reason
     unschedulable: int = 0
+    cpu: int = 0  # of the admitted pods together, in thousandths
 
     @property
     def refusals(self) -> int:
@@ -64,7 +67,8 @@ def tally(placements: Sequence[Placement]) -> Tally:
     waiting = reasons.pop(WAITS, 0)
     admitted = sum(one.decision.verdict.admitted for one in sent)
     refused = dict(sorted(reasons.items()))
-    return Tally(len(placements), len(sent), admitted, waiting, refused, len(placements) - len(sent))
+    cpu = sum(one.cpu for one in sent if one.decision.verdict.admitted)
+    return Tally(len(placements), len(sent), admitted, waiting, refused, len(placements) - len(sent), cpu)
 
 
 @dataclass(slots=True)
@@ -75,6 +79,11 @@ class _Shape:
     versions: list[int]  # by the number of the node; -1: it was not looked at, or it fitted
     misfits: list[Misfit | None]
     settled: int = -1  # the number of changes to any node at which it was known to fit none
+    nearest: tuple[Misfit, ...] = ()  # as of then
+
+    @property
+    def cpu(self) -> int:
+        return self.needs.requests.get(CPU, 0)
 
 
 class _Scheduler:
@@ -92,9 +101,10 @@ class _Scheduler:
     def place(self, pod: Pod) -> Placement:
         """Find the first node that a pod fits, and send it there."""
         shape = self._shape(pod)
-        found = None if shape.settled == self._changes else self._first(pod, shape)
+        found = None
+        if shape.settled != self._changes:
+            found = self._first(pod, shape)
         if found is None:
-            shape.settled = self._changes
             return self._nowhere(pod, shape)
         target = self._targets[found]
         sent = pod
@@ -103,7 +113,7 @@ class _Scheduler:
         decision = target.send(sent, shape.needs)
         if target.version != self._versions[found]:
             self._move(found)
-        return Placement(sent, target.topology.name, decision)
+        return Placement(sent, target.topology.name, decision, shape.cpu)
 
     def _shape(self, pod: Pod) -> _Shape:
         # Copies of a pod share their containers; the pods are alive as long as this is, and so are the ids.
@@ -128,12 +138,13 @@ class _Scheduler:
         return None
 
     def _nowhere(self, pod: Pod, shape: _Shape) -> Placement:
-        ranked = ((one.nearness, *key) for key in self._order if (one := shape.misfits[key[2]]) is not None)
-        nearest = [shape.misfits[key[-1]] for key in nsmallest(NEAREST, ranked)]
+        if shape.settled != self._changes:
+            found = [one for *_, number in self._order if (one := shape.misfits[number]) is not None]
+            shape.nearest = tuple(nsmallest(NEAREST, found, key=lambda one: one.nearness))
+            shape.settled = self._changes
         nodes = len(self._targets)
-        message = f"0 of {nodes} nodes fit"
-        decision = Decision(Verdict(False, NOWHERE, message))
-        return Placement(pod, "", decision, tuple(one for one in nearest if one is not None), nodes)
+        decision = Decision(Verdict(False, NOWHERE, f"0 of {nodes} nodes fit"))
+        return Placement(pod, "", decision, shape.cpu, shape.nearest, nodes)
 
     def _move(self, number: int) -> None:
         """Put a node that changed where it belongs now."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from numaproof.fake_sysfs.lists import format_cpulist
+from numaproof.harness.affinity.rules import cpu_text
 from numaproof.harness.affinity.schedule import Placement, Tally
 
 SHOWN: Final = 40  # pods of the table
@@ -56,16 +57,17 @@ def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 def _comparison(tallies: Mapping[str, Tally], nodes: int, by_zones: int) -> Iterator[str]:
     plain, better = tallies["plain"], tallies["predicate"]
     yield f"{plain.pods} pods, {nodes} nodes" + (f", {by_zones} of which decide by their zones" if by_zones else "")
-    rows = [["", "sent", "admitted", "refused there", "waiting there", "not sent"]]
+    rows = [["", "sent", "admitted", "refused there", "waiting there", "not sent", "CPUs admitted"]]
     for name, one in (("plain fit", plain), ("predicate", better)):
         figures = (one.sent, one.admitted, one.refusals, one.waiting, one.unschedulable)
-        rows.append([name, *map(str, figures)])
+        rows.append([name, *map(str, figures), cpu_text(one.cpu)])
     yield from _aligned(rows)
     for name, one in (("plain fit", plain), ("predicate", better)):
         if one.refused:
             yield f"{name}: refused: " + ", ".join(f"{number} {reason}" for reason, number in one.refused.items())
     admitted, refused = better.admitted - plain.admitted, better.refusals - plain.refusals
-    yield f"with the predicate {admitted:+d} admitted, {refused:+d} refused"
+    cpus = (better.cpu - plain.cpu) / 1000
+    yield f"with the predicate {refused:+d} refused, {admitted:+d} admitted, {cpus:+g} CPUs"
 
 
 def as_json(placements: Sequence[Placement], tallies: Mapping[str, Tally]) -> dict[str, Any]:
@@ -107,4 +109,5 @@ def _tally(one: Tally) -> dict[str, Any]:
         "refusedBy": dict(one.refused),
         "waiting": one.waiting,
         "unschedulable": one.unschedulable,
+        "cpusAdmitted": one.cpu / 1000,
     }
