@@ -142,9 +142,7 @@ def homes(pod: Pod, needs: Needs, node: NodeTopology) -> tuple[int, ...]:
     if _unwhole(pod, needs, node):
         return ()
     claimed = _claims(pod, needs, node)
-    steps = _steps(needs, node)
-    if needs.wants_home:
-        steps = _bound_steps(pod, needs, node, steps)
+    steps = _bound_steps(pod, needs, node, _steps(needs, node))
     found = []
     for position, zone in enumerate(node.zones):
         if not _allowed(pod, zone) or any(zone.available.get(name, 0) < amount for name, amount in claimed.items()):
@@ -160,12 +158,10 @@ def _steps(needs: Needs, node: NodeTopology) -> Sequence[Need]:
 
 
 def _bound_steps(pod: Pod, needs: Needs, node: NodeTopology, steps: Sequence[Need]) -> Sequence[Need]:
-    """What is left to align of a pod that is bound: its CPUs are chosen, and its memory may be told to be anywhere."""
-    chosen = needs.is_dedicated or pod.cpu_affinity is not None
-    anywhere = memory_policy(pod, node.taints) == "preferred"
-    if not chosen and not anywhere:
+    """What has to come from a bound pod's NUMA node: all but memory that may be elsewhere. CPUs are claimed anyway."""
+    if not needs.wants_home or memory_policy(pod, node.taints) != "preferred":
         return steps
-    return [replace(one, cpus=0 if chosen else one.cpus, memory={} if anywhere else one.memory) for one in steps]
+    return [replace(one, memory={}) for one in steps]
 
 
 def _claims(pod: Pod, needs: Needs, node: NodeTopology) -> dict[str, int]:

@@ -173,6 +173,13 @@ def test_restricted_wants_the_same_number_for_all_resources() -> None:
     assert homes(cpus("12", gpu=3), where) == ()  # three need two of them, too
 
 
+def test_memory_of_several_numa_nodes_is_pinned_to_those_that_have_given_none() -> None:
+    """The memory manager makes a group of NUMA nodes only of those that serve nobody yet."""
+    zones = (zone(0, 8, gibs=(7, 8)), zone(1, 8, gibs=(8, 8)), zone(2, 8, gibs=(8, 8)))
+    assert homes(cpus("12", memory="12Gi"), node(*zones, policy="restricted")) == ()
+    assert "wants 12 CPUs, 12 GiB memory" in why_not(cpus("12", memory="12Gi"), node(*zones[:2], policy="restricted"))
+
+
 @pytest.mark.parametrize("effect", ["NoSchedule", "NoExecute", "NoScheduleNoAdmitNoExecute"])
 def test_a_taint_has_to_be_tolerated(effect: str) -> None:
     taint = DEDICATED if effect.startswith("NoScheduleNo") else Taint("gpu", "", effect)
@@ -212,6 +219,13 @@ def test_memory_has_to_be_there_if_the_policy_is_strict() -> None:
     where = node(zone(0, 8, gibs=(0, 8)), zone(1, 8, gibs=(4, 8)), policy="none")
     assert homes(bound("2", NUMA_STRICT, MEMORY_STRICT), where) == (1,)
     assert homes(bound("2", NUMA_STRICT), where) == (0, 1)
+
+
+def test_memory_that_is_only_preferred_there_may_be_elsewhere() -> None:
+    preferred = Taint("NUMAMemoryPolicy", "preferred", "NoScheduleNoAdmitNoExecute")
+    where = node(zone(0, 8, gibs=(0, 8)), zone(1, 8, gibs=(4, 8)))
+    assert homes(bound("2", NUMA_STRICT, preferred), where) == (0, 1)
+    assert homes(bound("2", NUMA_STRICT), where) == (1,)  # by the Topology Manager, where memory is pinned
 
 
 def test_a_numa_node_that_is_given_is_judged_alone() -> None:

@@ -126,3 +126,13 @@ def test_bound_pods_fit_the_numa_nodes_that_the_predicate_says_and_no_others(
             decision = target.send(target.bound(one, found[0]), needs)
             assert decision.verdict.admitted, (one, found, decision.verdict)
             assert decision.zones == found[:1]
+
+
+def test_memory_of_several_numa_nodes() -> None:
+    """8 GiB a NUMA node: 12 need two. The first that is asked for leaves no two that serve nobody."""
+    for nodes, admitted in ((3, True), (2, False)):
+        target = MachineTarget("node", kind(*[8] * nodes, topology_policy="restricted", memory_policy="Static"))
+        agree(target, pod("small", container("c", "1", "1Gi")))
+        before = target.version
+        agree(target, pod("large", container("c", "10", "12Gi")))
+        assert (target.version > before) == admitted

@@ -1,6 +1,7 @@
 """Placing pods over nodes: the plain way, the predicate's in two phases, and what nodes are left with."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
@@ -18,6 +19,7 @@ from numaproof.harness.pods.pod import Pod
 from tests.harness.affinity.test_predicate import node, zone
 from tests.harness.affinity.worlds import (
     DEDICATED,
+    GIB,
     GPU,
     MEMORY_STRICT,
     NUMA_STRICT,
@@ -149,6 +151,65 @@ def test_without_a_configuration_the_first_core_is_reserved() -> None:
     made = machine_kind(machine, default_config(machine))
     [first] = [core for core in made.cores if 0 in core]
     assert frozenset().union(*(one.reserved_cpus for one in made.zones)) == first
+
+
+def test_nodes_are_taken_in_turns_as_they_fill() -> None:
+    assert [one.node for one in placed(wholes(5, "1"), "plain", a=kind(4), b=kind(4))] == ["a", "b", "a", "b", "a"]
+
+
+def test_a_pod_that_fitted_nowhere_may_fit_after_another_came() -> None:
+    """NUMA node 0: 5 CPUs and the GPU, NUMA node 1: 4 CPUs. `a` (4 CPUs) takes the lowest that has them, node 0, and
+    leaves `b` (2 CPUs, a GPU) without. After a pod of 2 on node 0 it has to take node 1, and leaves node 0 to `b`.
+    """
+    first = pod("p", container("a", "4"), container("b", "2", gpu=1))
+    again = replace(first, name="again", uid="again")
+    better = placed([first, pod("q", container("c", "2")), again], "predicate", n=kind(6, 4, gpus=(1, 0)))
+    assert [one.node for one in better] == ["", "n", "n"]
+    assert [one.decision.zones for one in better] == [(), (0,), (0, 1)]
+    assert better[2].decision.verdict.admitted
+
+
+def test_a_node_has_as_many_pods_as_it_may() -> None:
+    target = MachineTarget("n", kind(8, max_pods=2))
+    pods = [pod(f"p{number}", {"name": "c"}) for number in range(3)]
+    reasons = [target.send(one, needs_of(one)).verdict.reason for one in pods]
+    assert reasons == ["", "", "OutOfpods"]
+
+
+def sent(target: MachineTarget, one: Pod) -> str:
+    """Why a target refuses a pod; empty: it does not."""
+    return target.send(one, needs_of(one)).verdict.reason
+
+
+def test_memory_that_a_refused_pod_was_given_is_free_for_a_bound_one() -> None:
+    """7 GiB are for pods. The second pod gets 6 of them, and is then refused for want of CPU."""
+    target = MachineTarget("n", kind(8, memory_policy="Static"))
+    assert sent(target, pod("p0", {"name": "c", "resources": {"requests": {"cpu": "6500m"}}})) == ""
+    assert sent(target, pod("p1", container("c", "1500m", "6Gi"))) == "OutOfcpu"
+    strict = tolerating(NUMA_STRICT, MEMORY_STRICT)
+    assert sent(target, pod("p2", container("c", "500m", "6Gi"), tolerations=strict, numaNodeID="0")) == ""
+
+
+def test_memory_of_an_init_container_is_given_back() -> None:
+    target = MachineTarget("n", kind(8, memory_policy="Static"))
+    assert sent(target, pod("p", container("c", "1", "1Gi"), init=(container("i", "1", "5Gi"),))) == ""
+    assert target.topology.zones[0].available["memory"] == 6 * GIB
+
+
+def test_cpus_that_a_pod_shares_are_nobody_elses_to_have() -> None:
+    shared = pod("p", container("c", "1"), tolerations=tolerating(NUMA_STRICT), numaNodeID="0", cpuAffinity="1-2")
+    target = MachineTarget("n", kind(8, 8, topology_policy="none"))
+    assert sent(target, shared) == ""
+    dedicated = pod("q", container("c", "2"), tolerations=BOTH)
+    assert target.bound(dedicated, 0).cpu_affinity == {3, 4}
+
+
+def test_a_bound_pod_that_got_cpus_elsewhere_is_refused() -> None:
+    """CPUs 1-3 of NUMA node 0 are shared by a pod that asks for 1: 2 are left there by amount, and none to be had."""
+    strict = tolerating(NUMA_STRICT)
+    target = MachineTarget("n", kind(4, 4, topology_policy="none"))
+    assert sent(target, pod("p", container("c", "1"), tolerations=strict, numaNodeID="0", cpuAffinity="1-3")) == ""
+    assert sent(target, pod("q", container("c", "2"), tolerations=strict, numaNodeID="0")) == "NUMACPUAffinityError"
 
 
 # What a node tells while pods come is what the ledger of the reference node would tell.
