@@ -9,14 +9,14 @@ from numaproof.fake_sysfs import Machine
 from numaproof.harness.affinity.node_topology import NodeTopology, ZoneStatus
 from numaproof.harness.affinity.zones import Zone, zones_of
 from numaproof.harness.decision.config import NodeConfig
-from numaproof.harness.decision.discovery import describe
+from numaproof.harness.decision.discovery import describe, offered_functions
 from numaproof.harness.decision.fit import Amounts, whole_amounts
 from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDescription
 from numaproof.harness.decision.reservations import manager_config, reserve
 from numaproof.harness.pods.taints import Taint
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.topology.bitmask import MAX_NODE
-from numaproof.harness.vocabulary import SMALLEST_NODE_LIMIT, USUAL_RESOURCES, Semantics, kind_of
+from numaproof.harness.vocabulary import SMALLEST_NODE_LIMIT, USUAL_RESOURCES, Semantics
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +109,8 @@ def default_config(machine: Machine, semantics: Semantics = "current") -> NodeCo
 
 def devices_of(machine: Machine) -> dict[str, tuple[Device, ...]]:
     """The functions of a machine's PCI tree that plugins offer, under the names that these usually give them."""
-    virtual = {function.address for card in machine.devices() for function in card.vfs}
     found: dict[str, list[Device]] = defaultdict(list)
-    for one in machine.devices():
-        kind = kind_of(one.class_code, is_vf=one.address in virtual)
-        if kind is not None:
-            numa = None if one.numa_node < 0 else (one.numa_node,)
-            found[USUAL_RESOURCES[kind]].append(Device(one.address, numa))
+    for kind, one in offered_functions(machine):
+        numa = None if one.numa_node < 0 else (one.numa_node,)
+        found[USUAL_RESOURCES[kind]].append(Device(one.address, numa))
     return {resource: tuple(devices) for resource, devices in sorted(found.items())}
