@@ -54,7 +54,7 @@ def check_fields(pod: Pod, site: Site, taints: Iterable[Taint]) -> None:
     if node is not None and cpus - zones[node].cpus:
         beyond, own = _list(cpus - zones[node].cpus), _list(zones[node].pod_cpus) or "none"
         raise UserError(f"{at_cpus}: CPUs {beyond} are not of NUMA node {node}; choose of {own}")
-    if _applies(NUMA_CPU_AFFINITY, pod, taints) and home_of(pod, site.zones) is None:
+    if applies(NUMA_CPU_AFFINITY, pod, taints) and home_of(pod, site.zones) is None:
         raise UserError(f"{at_cpus}: CPUs {_list(cpus)} are of several NUMA nodes; choose those of one")
     reserved = cpus & frozenset().union(*(zone.reserved_cpus for zone in site.zones))
     if reserved:
@@ -74,11 +74,11 @@ def refusal(pod: Pod, site: Site, taints: Iterable[Taint]) -> Verdict | None:
     unwelcome = untolerable(pod, taints)
     if unwelcome is not None:
         return unwelcome
-    if _applies(CPU_AFFINITY, pod, taints):
-        why = _not_whole(pod)
+    if applies(CPU_AFFINITY, pod, taints):
+        why = not_whole(pod)
         if why:
             return Verdict(False, CPU_REASON, f"{CPU_AFFINITY}=dedicated: {why}")
-    if _applies(NUMA_CPU_AFFINITY, pod, taints):
+    if applies(NUMA_CPU_AFFINITY, pod, taints):
         asked, most = requests_of(pod).get(CPU, 0), max((zone.allocatable[CPU] for zone in site.zones), default=0)
         if asked > most:
             figures = f"the pod asks for {cpu_text(asked)} CPUs, the largest NUMA node has {cpu_text(most)} for pods"
@@ -103,7 +103,7 @@ def untolerable(pod: Pod, taints: Iterable[Taint]) -> Verdict | None:
     return Verdict(False, "TaintToleration", f"Predicate TaintToleration failed: {why}")
 
 
-def _not_whole(pod: Pod) -> str:
+def not_whole(pod: Pod) -> str:
     """What keeps a pod from having CPUs of its own; empty: nothing.
 
     All containers share the pod's CPUs, so it is their total that has to be whole.
@@ -187,7 +187,7 @@ def overdrawn(found: Overdraft) -> Verdict:
     return Verdict(False, NUMA_CPU_REASON, f"NUMA node {found.zone}: {figures}")
 
 
-def _applies(key: str, pod: Pod, taints: Iterable[Taint]) -> bool:
+def applies(key: str, pod: Pod, taints: Iterable[Taint]) -> bool:
     """Whether a taint's rule is for the pod: the node has it, or the pod asks for it by its name."""
     return names(pod, key) or any(taint.key == key for taint in taints)
 

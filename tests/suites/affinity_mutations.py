@@ -122,7 +122,7 @@ AFFINITY_MUTATIONS: dict[str, tuple[object, str, Callable[[Any], Any]]] = {
     "any-toleration-matches": (Toleration, "matches", lambda _: lambda *_asked: True),
     "tolerations-match-by-key": (Toleration, "matches", lambda _: lambda own, taint: own.key in ("", taint.key)),
     "nobody-is-evicted": (HouseRules, "unwelcome", _nothing),
-    "fractions-are-dedicated": (rules, "_not_whole", lambda _: lambda *_asked: ""),
+    "fractions-are-dedicated": (rules, "not_whole", lambda _: lambda *_asked: ""),
     "dedicated-cpus-are-shared": (cpu_manager, "is_dedicated", lambda _: lambda *_asked: False),
     "any-place-is-free": (HouseRules, "clash", _nothing),
     "sets-of-cpus-are-not-checked": (HouseRules, "check", _of_the_node_alone),

@@ -17,7 +17,7 @@ GI, MI = 1 << 30, 1 << 20
 CPU_TAINT = {"key": "CPUAffinity", "value": "dedicated", "effect": ALL_THREE}
 NUMA_TAINT = {"key": "NUMACPUAffinity", "value": "strict", "effect": ALL_THREE}
 MEMORY_TAINT = {"key": "NUMAMemoryPolicy", "value": "strict", "effect": ALL_THREE}
-STATIC = {"cpuManagerPolicy": "static"}
+STATIC: dict[str, Any] = {"cpuManagerPolicy": "static"}
 NO_EVICTION = {"evictionHard": {"memory.available": "0"}}
 
 
@@ -61,7 +61,7 @@ SOURCES: tuple[tuple[dict[str, Any], set[int], str | None], ...] = (
 @pytest.mark.parametrize("policy", [{}, STATIC])
 @pytest.mark.parametrize(("given", "cpus", "note"), SOURCES)
 def test_the_first_source_that_says_anything_counts(
-    given: dict[str, Any], cpus: set[int], note: str | None, policy: dict[str, str], taint: dict[str, str]
+    given: dict[str, Any], cpus: set[int], note: str | None, policy: dict[str, Any], taint: dict[str, str]
 ) -> None:
     found = reserved(taint, **policy, **given)
     assert found.cpus == cpus
