@@ -82,7 +82,9 @@ def test_pods_that_wait_for_their_fields_are_bound_in_the_second_phase() -> None
     """NUMA node 0 has CPUs 1-3, NUMA node 1 has 4-7: 2 fit both, and 0 is tighter."""
     pods = [pod(f"p{n}", container("c", "2"), tolerations=BOTH) for n in range(4)]
     plain = placed(pods, "plain", a=kind(4, 4))
-    assert {one.decision.verdict.message for one in plain} == {"waits for spec.numaNodeID and spec.cpuAffinity"}
+    assert {one.decision.verdict.message for one in plain} == {
+        "waits to be bound: spec.numaNodeID and spec.cpuAffinity not told yet"
+    }
     assert tally(plain) == Tally(4, 4, 0, 4, {}, 0, 0)
     better = placed(pods, "predicate", a=kind(4, 4))
     fields = [(one.pod.numa_node_id, one.pod.cpu_affinity) for one in better]
