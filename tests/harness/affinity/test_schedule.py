@@ -201,7 +201,7 @@ def test_cpus_that_a_pod_shares_are_nobody_elses_to_have() -> None:
     target = MachineTarget("n", kind(8, 8, topology_policy="none"))
     assert sent(target, shared) == ""
     dedicated = pod("q", container("c", "2"), tolerations=BOTH)
-    assert target.bound(dedicated, 0).cpu_affinity == {3, 4}
+    assert target.bound(dedicated, 0).cpu_affinity == frozenset({3, 4})
 
 
 def test_a_bound_pod_that_got_cpus_elsewhere_is_refused() -> None:
