@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from numaproof.errors import UserError
-from numaproof.harness.affinity.ledger import Holding, claims
+from numaproof.harness.affinity.ledger import Holding, Overdraft, Shares, claims
 from numaproof.harness.affinity.machine_kind import MachineKind
 from numaproof.harness.affinity.needs import Needs
 from numaproof.harness.affinity.node_topology import NodeTopology, ZoneStatus
@@ -16,7 +16,7 @@ from numaproof.harness.affinity.rules import (
     clash,
     given_twice,
     outside,
-    overcommitted,
+    overdrawn,
     refusal,
     waiting,
 )
@@ -66,7 +66,7 @@ class MachineTarget:
         self._positions = {zone.id: position for position, zone in enumerate(kind.zones)}
         self._managers: Managers | None = None  # None: no pod was here yet, and most nodes of many may never see one
         self._holdings: list[Holding] = []
-        self._has_bound = False  # whether one of them is bound, so that places can be broken
+        self._promised: set[tuple[int, str]] = set()  # NUMA nodes and resources of which a bound pod was promised some
         self._requested: dict[str, int] = {}  # by all pods together
         self._used: dict[int, dict[str, int]] = {zone.id: dict.fromkeys(zone.capacity, 0) for zone in kind.zones}
 
@@ -118,16 +118,22 @@ class MachineTarget:
         return clash(pod, self._holdings, taken, self._kind.zones)
 
     def _broken(self, holding: Holding) -> Verdict | None:
-        """Why a pod cannot have what the managers gave it: as in a node that runs."""
-        zones = self._kind.zones
-        if not is_bound(holding.pod) and not self._has_bound:
+        """Why a pod cannot have what the managers gave it: by the rules of a node that runs, from what is booked."""
+        bound = is_bound(holding.pod)
+        if not bound and not self._promised:
             return None
-        assert self._managers is not None
-        return (
-            outside(holding, zones)
-            or (given_twice(holding, self._holdings) if holding.pod.cpu_affinity is None else None)
-            or overcommitted([*self._holdings, holding], zones, self._managers.memory.state)
-        )
+        if holding.pod.cpu_affinity is None:
+            found = given_twice(holding, self._holdings)
+            if found is not None:
+                return found
+        own = claims(holding, self._kind.zones)
+        promised = self._promised | (_promises(own) if bound else set())
+        for node, name in promised:
+            wanted = self._taken(node).get(name, 0) + own.get(node, {}).get(name, 0)
+            most = self._kind.zones[self._positions[node]].allocatable.get(name, 0)
+            if wanted > most:
+                return overdrawn(Overdraft(node, name, wanted, most))
+        return outside(holding, self._kind.zones)
 
     def _taken(self, node: int) -> dict[str, int]:
         """What is taken of a NUMA node: what pods were given or promised, and what the memory manager has pinned."""
@@ -146,7 +152,10 @@ class MachineTarget:
         """Book what a pod was given; the answer is the NUMA nodes of it."""
         assert self._managers is not None
         touched: set[int] = set()
-        for node, amounts in claims(holding, self._kind.zones).items():
+        claimed = claims(holding, self._kind.zones)
+        if is_bound(holding.pod):
+            self._promised |= _promises(claimed)
+        for node, amounts in claimed.items():
             for name, amount in amounts.items():
                 if amount:
                     self._used[node][name] = self._used[node].get(name, 0) + amount
@@ -162,7 +171,6 @@ class MachineTarget:
                         self._used[node][resource] = self._used[node].get(resource, 0) + 1
                         touched.add(node)
         self._holdings.append(holding)
-        self._has_bound = self._has_bound or is_bound(holding.pod)
         for name, amount in needs.requests.items():
             self._requested[name] = self._requested.get(name, 0) + amount
         self._tell(touched)
@@ -237,6 +245,10 @@ class ZoneTarget:
         self.topology = replace(self.topology, zones=tuple(zones), left=left)
         self.version += 1
         return best or tuple(sorted(touched))
+
+
+def _promises(claimed: Shares) -> set[tuple[int, str]]:
+    return {(node, name) for node, amounts in claimed.items() for name, amount in amounts.items() if amount}
 
 
 def _without(zone: ZoneStatus, resource: str, amount: int) -> ZoneStatus:

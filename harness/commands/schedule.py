@@ -61,6 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print where pods go and the comparison; exit code 1 if one is not admitted."""
+    if sum(_copies(argument)[1] == "-" for argument in (*args.pods, *args.nodes)) > 1:
+        raise UserError("-: stdin can be read once; name it once")
     pods = list(_pods(args.pods))
     config = None if args.config is None else config_of(settings_in(strict_yaml.read(args.config)), args.semantics)
     nodes = list(_nodes(args.nodes, config, args.semantics))
@@ -97,8 +99,6 @@ def _copies(argument: str) -> tuple[int | None, str]:
 
 def _pods(arguments: Sequence[str]) -> Iterator[Pod]:
     seen: set[str] = set()
-    if sum(_copies(argument)[1] == "-" for argument in arguments) > 1:
-        raise UserError("-: stdin can be read once; name it once")
     for argument in arguments:
         count, name = _copies(argument)
         for one in _copied(list(_pods_of(name)), count):
@@ -185,8 +185,10 @@ def _documents(name: str) -> list[strict_yaml.Document]:
     """The documents of a file, or of stdin."""
     if name == "-":
         try:
-            text = sys.stdin.read(LARGEST)
+            text = sys.stdin.read(LARGEST + 1)
         except UnicodeDecodeError as error:
             raise UserError(f"stdin: is not UTF-8 text (byte {error.start}); write YAML") from None
+        if len(text) > LARGEST:
+            raise UserError(f"stdin: is longer than {LARGEST} characters; give it in parts, as files")
         return strict_yaml.load_all(text, "stdin")
     return strict_yaml.read_all(Path(name), largest=LARGEST)

@@ -184,6 +184,16 @@ def test_every_preset_does_without_a_configuration(capsys: pytest.CaptureFixture
     assert {one["node"] for one in report["pods"]} == set(presets)
 
 
+def test_stdin_is_bounded_and_text(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("numaproof.harness.commands.schedule.LARGEST", 10)
+    monkeypatch.setattr("sys.stdin", io.StringIO("# 345678901"))
+    assert main(["schedule", "-", "--nodes", "xeon-2s"]) == 2
+    assert "stdin: is longer than 10 characters" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a\xff"), encoding="utf-8"))
+    assert main(["schedule", "-", "--nodes", "xeon-2s"]) == 2
+    assert "stdin: is not UTF-8 text (byte 1)" in capsys.readouterr().err
+
+
 BAD: list[tuple[tuple[str, ...], str]] = [
     (("no.yaml", "--nodes", "xeon-2s"), "no.yaml: cannot be read (No such file or directory); give a file in YAML"),
     (("empty.yaml", "--nodes", "xeon-2s"), "empty.yaml: is empty; give Pod manifests"),
@@ -197,6 +207,7 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("0*pod.yaml", "--nodes", "xeon-2s"), "0*pod.yaml: no copy is asked for; give a number from 1 on"),
     (("pod.yaml", "pod.yaml", "--nodes", "xeon-2s"), "pod.yaml: pod default/web is there twice"),
     (("-", "3*-", "--nodes", "xeon-2s"), "-: stdin can be read once; name it once"),
+    (("-", "--nodes", "-"), "-: stdin can be read once; name it once"),
     (("pod.yaml", "--nodes", "xeon-3s"), "machine 'xeon-3s': is neither a file"),
     (("pod.yaml", "--nodes", "power9-ac922"), "--nodes power9-ac922: the machine has a NUMA node 250"),
     (("pod.yaml", "--nodes", "xeon-2s", "xeon-2s"), "--nodes: a node xeon-2s is there twice; take COUNT*NODE"),
