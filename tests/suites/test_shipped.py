@@ -36,6 +36,7 @@ THEMES = {
 
 # Stories about an oddity that few machines have; each file says which. All others fit whatever has what they need.
 OWN_MACHINES = {
+    "affinity/cpus-of-two-nodes",
     "affinity/half-of-a-core",
     "affinity/node-without-cpus",
     "complaints/endless-distribution",
