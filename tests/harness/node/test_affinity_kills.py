@@ -26,7 +26,7 @@ CONFIG = STATIC | {"topologyManagerPolicy": "restricted"}
 OWN = {"key": "example.com/own", "value": "", "effect": "NoExecute"}
 TOLERATES_OWN = {"key": "example.com/own", "operator": "Exists"}
 PAIRS = [(f"{cpu}-{cpu + 1}", str(cpu // 8)) for cpu in range(2, 16, 2)]  # CPUs and their NUMA node
-QUOTAS = ("0", "2", "6", "30")
+QUOTAS = ("2", "8", "30", "31")
 # Answers of a node; with any other code it is gone, and nobody knows.
 ANSWERED = {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND, grpc.StatusCode.FAILED_PRECONDITION}
 
@@ -210,7 +210,7 @@ class Housekeeper(Worker):
     """Somebody who changes taints and quotas."""
 
     def step(self) -> None:
-        if self.dice.random() < 0.5:
+        if self.dice.random() < 0.7:
             quota = self.dice.choice(QUOTAS)
             with self.books.lock:
                 self.books.quota.add(quota)
