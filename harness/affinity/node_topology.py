@@ -52,7 +52,8 @@ def zone_statuses(
     for zone in zones:
         taken = used.get(zone.id, {})
         capacity, allocatable = dict(zone.capacity), dict(zone.allocatable)
-        available = {name: amount - taken.get(name, 0) for name, amount in allocatable.items()}
+        # Of memory that a kubelet takes for endless, for too much is reserved, pods may have more than there is.
+        available = {name: max(amount - taken.get(name, 0), 0) for name, amount in allocatable.items()}
         for resource, stock in sorted((devices or {}).items()):
             here = frozenset(one.id for one in stock.listed if zone.id in (one.numa or ()))
             if here:

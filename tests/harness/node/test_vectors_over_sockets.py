@@ -20,6 +20,7 @@ from numaproof.fake_sysfs import Cache, Cpu, Hugepages, Machine, NumaNode
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.decision.discovery import cpu_rows
 from numaproof.harness.decision.fit import requests_of
+from numaproof.harness.node.node import Node
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.pods.quantity import parse_quantity
 from numaproof.harness.vectors.device_alloc import PREFERENCES, numa_counts
@@ -166,7 +167,10 @@ def result_of(answer: api.AdmitResponse, asked: list[dict[str, Any]], numa: dict
     }
 
 
-def replay_over_sockets(case: dict[str, Any]) -> list[dict[str, Any] | None]:
+def replay_over_sockets(
+    case: dict[str, Any], look: Callable[[Node], None] = lambda _node: None
+) -> list[dict[str, Any] | None]:
+    """What a node answers to every event; `look` sees it after the last one."""
     asked: list[dict[str, Any]] = []
     numa = {device["id"]: device["numa"] for plugin in case["plugins"] for device in plugin["devices"]}
     with running_node(kubelet_of(case), machine_of(case)) as node, client(node.root) as control, ExitStack() as stack:
@@ -217,6 +221,7 @@ def replay_over_sockets(case: dict[str, Any]) -> list[dict[str, Any] | None]:
             asked.clear()
             uids[event["admit"]["metadata"]["name"]] = event["admit"]["metadata"]["uid"]
             results.append(result_of(control.admit(event["admit"]), list(asked), numa))
+        look(node)
         return results
 
 
