@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from numaproof.fake_sysfs.lists import format_cpulist
-from numaproof.harness.affinity.rules import cpu_text
+from numaproof.harness.affinity.rules import PENDING, cpu_text
 from numaproof.harness.affinity.schedule import Placement, Tally
 
 SHOWN: Final = 40  # pods of the table
@@ -34,14 +34,22 @@ def table(placements: Sequence[Placement], tallies: Mapping[str, Tally], nodes: 
 
 def _row(one: Placement) -> list[str]:
     cpus = format_cpulist(one.decision.cpus)
-    verdict = one.decision.verdict
     return [
         _name(one),
         one.node or "-",
         ",".join(map(str, one.decision.zones)) or "-",
         (cpus if len(cpus) <= _WIDEST else f"{cpus[: _WIDEST - 3]}...") or "-",
-        "admitted" if verdict.admitted else f"{'refused' if one.node else 'not sent'}: {verdict.reason}",
+        _verdict(one),
     ]
+
+
+def _verdict(one: Placement) -> str:
+    verdict = one.decision.verdict
+    if verdict.admitted:
+        return "admitted"
+    if one.node and verdict.reason == PENDING:
+        return "waits to be bound"
+    return f"{'refused' if one.node else 'not sent'}: {verdict.reason}"
 
 
 def _name(one: Placement) -> str:
@@ -56,7 +64,9 @@ def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def _comparison(tallies: Mapping[str, Tally], nodes: int, by_zones: int) -> Iterator[str]:
     plain, better = tallies["plain"], tallies["predicate"]
-    yield f"{plain.pods} pods, {nodes} nodes" + (f", {by_zones} of which decide by their zones" if by_zones else "")
+    yield f"{_counted(plain.pods, 'pod')}, {_counted(nodes, 'node')}" + (
+        f", {by_zones} of which decide by their zones" if by_zones else ""
+    )
     rows = [["", "sent", "admitted", "refused there", "waiting there", "not sent", "CPUs admitted"]]
     for name, one in (("plain fit", plain), ("predicate", better)):
         figures = (one.sent, one.admitted, one.refusals, one.waiting, one.unschedulable)
@@ -68,6 +78,10 @@ def _comparison(tallies: Mapping[str, Tally], nodes: int, by_zones: int) -> Iter
     admitted, refused = better.admitted - plain.admitted, better.refusals - plain.refusals
     cpus = (better.cpu - plain.cpu) / 1000
     yield f"with the predicate {refused:+d} refused, {admitted:+d} admitted, {cpus:+g} CPUs"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def as_json(placements: Sequence[Placement], tallies: Mapping[str, Tally]) -> dict[str, Any]:
