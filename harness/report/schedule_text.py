@@ -64,7 +64,8 @@ def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def _comparison(tallies: Mapping[str, Tally], nodes: int, by_zones: int) -> Iterator[str]:
     plain, better = tallies["plain"], tallies["predicate"]
-    yield f"{_counted(plain.pods, 'pod')}, {_counted(nodes, 'node')}" + (
+    zones = f" ({by_zones} by zones alone)" if by_zones else ""
+    yield f"{_counted(plain.pods, 'pod')}, {_counted(nodes, 'node')}{zones}"
         f", {by_zones} of which decide by their zones" if by_zones else ""
     )
     rows = [["", "sent", "admitted", "refused there", "waiting there", "not sent", "CPUs admitted"]]

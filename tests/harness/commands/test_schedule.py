@@ -163,7 +163,7 @@ def test_nodes_known_by_their_zones_only(capsys: pytest.CaptureFixture[str]) -> 
         (None, None),
     ]
     lines = output(capsys, 1, "3*pod.yaml", "--nodes", "nodes.yaml").splitlines()
-    assert "3 pods, 1 nodes, 1 of which decide by their zones" in lines
+    assert "3 pods, 1 node (1 by zones alone)" in lines
     both = told(capsys, 0, "3*pod.yaml", "--nodes", "2*nodes.yaml", SMALL)
     assert {one["node"] for one in both["pods"]} <= {"worker-1-0", "worker-1-1", "numa-2-core-4-pu-1"}
 
