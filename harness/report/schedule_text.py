@@ -66,8 +66,6 @@ def _comparison(tallies: Mapping[str, Tally], nodes: int, by_zones: int) -> Iter
     plain, better = tallies["plain"], tallies["predicate"]
     zones = f" ({by_zones} by zones alone)" if by_zones else ""
     yield f"{_counted(plain.pods, 'pod')}, {_counted(nodes, 'node')}{zones}"
-        f", {by_zones} of which decide by their zones" if by_zones else ""
-    )
     rows = [["", "sent", "admitted", "refused there", "waiting there", "not sent", "CPUs admitted"]]
     for name, one in (("plain fit", plain), ("predicate", better)):
         figures = (one.sent, one.admitted, one.refusals, one.waiting, one.unschedulable)
