@@ -288,3 +288,39 @@ def test_the_reserved_cpus_of_a_node_with_isolated_ones(config: Any, expected: l
         with refused_call(grpc.StatusCode.INVALID_ARGUMENT, "spec.cpuAffinity: CPUs 4 are reserved"):
             control.admit(tolerating("a", [DEDICATED], {"cpu": 1}, cpuAffinity="4"))
         assert control.admit(tolerating("a", [DEDICATED], {"cpu": 1}, cpuAffinity="5")).verdict.admitted
+
+
+def test_a_node_keeps_the_cpus_of_systemd_for_the_host_and_says_so() -> None:
+    lines: list[str] = []
+    config = replace(node_config({"registerWithTaints": [CPU_TAINT]}), host_cpus=frozenset({0, 7}))
+    with (
+        short_directory() as root,
+        Node(config, parse_machine(SMALL), root, log=lines.append) as node,
+        binder(node) as control,
+    ):
+        assert list(control.state().reserved_cpus) == [0, 7]
+        assert any(line.startswith("reserved CPUs: 0,7: systemd keeps the host's processes there") for line in lines)
+        with refused_call(grpc.StatusCode.INVALID_ARGUMENT, "spec.cpuAffinity: CPUs 7 are reserved"):
+            control.admit(tolerating("a", [DEDICATED], {"cpu": 2}, cpuAffinity="6-7"))
+
+
+@pytest.mark.parametrize("by_taint", [True, False])
+def test_strict_memory_stays_strict_after_a_restart(by_taint: bool) -> None:
+    with running_node({"reservedSystemCPUs": "0"}) as node:  # nobody pins memory: it is promised
+        with binder(node) as control:
+            told = {"key": "NUMAMemoryPolicy", "operator": "Exists"} if by_taint else STRICT_MEMORY
+            if by_taint:
+                control.taint(MEMORY_TAINT)
+            size = {"cpu": 1, "memory": "40Gi"}
+            assert control.admit(tolerating("a", [NUMA, told], size, numaNodeID="1")).verdict.admitted
+            assert reason(control.admit(tolerating("b", [NUMA, told], size)).verdict) == "Pending"
+            if by_taint:
+                control.taint(remove=[MEMORY_TAINT])
+            before = control.available("memory")
+            assert before[1] == str(24 << 30)
+        node.restart()
+        with binder(node) as control:
+            assert control.available("memory") == before
+            assert list(control.state().pods[0].binding.cpuset_mems) == [1]
+            assert reason(control.bind("b", numa_node_id="1").verdict) == "NUMAMemoryPolicyError"
+            assert control.bind("b", numa_node_id="0").verdict.admitted
