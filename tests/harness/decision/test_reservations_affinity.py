@@ -17,8 +17,8 @@ GI, MI = 1 << 30, 1 << 20
 CPU_TAINT = {"key": "CPUAffinity", "value": "dedicated", "effect": ALL_THREE}
 NUMA_TAINT = {"key": "NUMACPUAffinity", "value": "strict", "effect": ALL_THREE}
 MEMORY_TAINT = {"key": "NUMAMemoryPolicy", "value": "strict", "effect": ALL_THREE}
-STATIC = {"cpuManagerPolicy": "static"}
-NO_EVICTION = {"evictionHard": {"memory.available": "0"}}
+STATIC: dict[str, Any] = {"cpuManagerPolicy": "static"}
+NO_EVICTION: dict[str, Any] = {"evictionHard": {"memory.available": "0"}}
 
 
 def reserved(

@@ -1,5 +1,7 @@
 """Taints and quotas while the node runs: who has to go, who may come, and what outlives a restart."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -11,6 +13,7 @@ from numaproof.fake_sysfs import parse_machine
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.decision.config import node_config
 from numaproof.harness.node.node import Node
+from numaproof.plugins_mock import MockPlugin
 from tests.harness.node.binding import (
     ALL_THREE,
     CPU_TAINT,
@@ -28,7 +31,7 @@ from tests.harness.node.binding import (
     tolerating,
     written,
 )
-from tests.harness.node.running import STATIC, TWO_NODES, pod, running_node
+from tests.harness.node.running import GPU, STATIC, TWO_NODES, devices, listed_plugins, pod, running_node
 from tests.places import short_directory
 
 MEMORY_TAINT = {"key": "NUMAMemoryPolicy", "value": "strict", "effect": ALL_THREE}
@@ -324,3 +327,36 @@ def test_strict_memory_stays_strict_after_a_restart(by_taint: bool) -> None:
             assert list(control.state().pods[0].binding.cpuset_mems) == [1]
             assert reason(control.bind("b", numa_node_id="1").verdict) == "NUMAMemoryPolicyError"
             assert control.bind("b", numa_node_id="0").verdict.admitted
+
+
+@pytest.mark.parametrize("binds", [False, True])
+def test_a_taint_that_comes_while_a_pod_is_on_its_way_counts(binds: bool) -> None:
+    asked, go = threading.Event(), threading.Event()
+
+    def hold(call: Any) -> None:
+        if call.name == "Allocate":
+            asked.set()
+            go.wait(60)
+
+    with (
+        running_node(STATIC) as node,
+        binder(node) as control,
+        listed_plugins(node, MockPlugin(GPU, devices("gpu", 2), node.device_plugins, on_call=hold)),
+        ThreadPoolExecutor(1) as aside,
+    ):
+        size = {"cpu": 2, "memory": "1Gi", GPU: 1}
+        if binds:
+            control.admit(tolerating("a", [DEDICATED], size))
+            answer = aside.submit(lambda: control.bind("a", cpu_affinity="2-3").verdict)
+        else:
+            answer = aside.submit(lambda: control.admit(pod("a", size)).verdict)
+        try:
+            assert asked.wait(60)
+            assert not control.taint(OWN_TAINT).evicted  # it is not here yet
+        finally:
+            go.set()
+        assert reason(answer.result(60)) == "TaintToleration"
+        assert (control.running(), control.pending()) == ([], [])
+        assert cpu_entries(node.root) == {}
+        assert list((node.root / "pods").iterdir()) == []
+        assert not control.state().plugins[0].allocated
