@@ -61,7 +61,7 @@ SOURCES: tuple[tuple[dict[str, Any], set[int], str | None], ...] = (
 @pytest.mark.parametrize("policy", [{}, STATIC])
 @pytest.mark.parametrize(("given", "cpus", "note"), SOURCES)
 def test_the_first_source_that_says_anything_counts(
-    given: dict[str, Any], cpus: set[int], note: str | None, policy: dict[str, str], taint: dict[str, str]
+    given: dict[str, Any], cpus: set[int], note: str | None, policy: dict[str, Any], taint: dict[str, str]
 ) -> None:
     found = reserved(taint, **policy, **given)
     assert found.cpus == cpus
