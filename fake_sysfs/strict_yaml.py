@@ -1,7 +1,7 @@
 """The one reader of YAML files that people write: nothing is lost silently, nothing unfolds, every fault has a line.
 
 Stricter than YAML: a key stands once in its mapping and is a plain word; there are no anchors, aliases, merge keys or
-tags; depth, size and the length of numbers are bounded; a file holds one document.
+tags; depth, size and the length of numbers are bounded; a file holds one document, but where several are asked for.
 """
 
 import math
@@ -65,22 +65,35 @@ class Document:
 
 def read(path: Path, *, typed: bool = True, largest: int = LARGEST) -> Document:
     """The document of a file; a YamlError if there is none to be read."""
+    return load(_content(path, largest), str(path), typed=typed)
+
+
+def read_all(path: Path, *, largest: int = LARGEST) -> list[Document]:
+    """Every document of a file; an empty one is left out."""
+    return load_all(_content(path, largest), str(path))
+
+
+def _content(path: Path, largest: int) -> str:
     try:
         with path.open("rb") as file:
             content = file.read(largest + 1)
         if len(content) > largest:
             raise YamlError(f"{path}: is larger than {largest} bytes; give the file that was meant, or a part of it")
-        text = content.decode()
+        return content.decode()
     except UnicodeDecodeError as error:
         raise YamlError(f"{path}: is not UTF-8 text (byte {error.start}); write YAML") from None
     except OSError as error:
         raise YamlError(f"{path}: cannot be read ({error.strerror}); give a file in YAML") from None
-    return load(text, str(path), typed=typed)
 
 
 def load(text: str, file: str, *, typed: bool = True) -> Document:
     """The one document of a text; without `typed` every scalar stays the text that it is."""
     return _Reading(text, file, typed).document()
+
+
+def load_all(text: str, file: str) -> list[Document]:
+    """Every document of a text; an empty one is left out."""
+    return [document for document in _Reading(text, file, True).documents() if document.value is not None]
 
 
 def _line(event: Any) -> int:
@@ -97,24 +110,30 @@ class _Reading:
         self._lines: dict[Keys, int] = {}
 
     def document(self) -> Document:
+        documents = self.documents(most=1)
+        return documents[0] if documents else Document(None, Where(self._file, self._lines))
+
+    def documents(self, most: int | None = None) -> list[Document]:
+        made: list[Document] = []
         try:
             self._next = _Parser(self._text).get_event
             self._next()  # the stream starts
-            event, value = self._next(), None
-            if isinstance(event, yaml.DocumentStartEvent):
-                event = self._next()
-                value = self._value(event, ())
+            event = self._next()
+            while isinstance(event, yaml.DocumentStartEvent):
+                if most is not None and len(made) == most:
+                    raise self._fault(event, "a second document starts; keep one")
+                self._lines = {}
+                value = self._value(self._next(), ())
+                made.append(Document(value, Where(self._file, self._lines)))
                 self._next()  # the document ends
                 event = self._next()
-            if not isinstance(event, yaml.StreamEndEvent):
-                raise self._fault(event, "a second document starts; keep one")
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             last = self._text.rstrip().count("\n")  # libyaml finds the end of a text behind its last line
             line = f":{min(mark.line, last) + 1}" if mark else ""
             problem = getattr(error, "problem", None) or " ".join(str(error).split())
             raise YamlError(f"{self._file}{line}: is not YAML: {problem}; mend or quote it") from None
-        return Document(value, Where(self._file, self._lines))
+        return made
 
     def _fault(self, event: Any, problem: str) -> YamlError:
         return YamlError(f"{self._file}:{_line(event)}: {problem}")

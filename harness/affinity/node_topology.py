@@ -31,6 +31,8 @@ class NodeTopology:
     scope: str
     zones: tuple[ZoneStatus, ...]  # in the order of their ids
     taints: tuple[Taint, ...] = ()
+    left: Amounts | None = None  # of the node as a whole, beside the requests of its pods; None: what its zones have
+    unaligned: frozenset[str] = frozenset()  # cpu, memory: told by zones, and aligned by no manager
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from numaproof.harness.affinity.ledger import (
 )
 from numaproof.harness.affinity.zones import CPU, Zone
 from numaproof.harness.decision.fit import requests_of
-from numaproof.harness.pods.affinity import CPUS_FIELD, NUMA_NODE_FIELD, is_dedicated, names, requested
+from numaproof.harness.pods.affinity import CPUS_FIELD, NUMA_NODE_FIELD, is_dedicated, missing_fields, names, requested
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.pods.taints import CPU_AFFINITY, ENFORCED, NUMA_CPU_AFFINITY, Taint, untolerated
 from numaproof.harness.providers.memory import MachineState
@@ -27,6 +27,7 @@ from numaproof.harness.topology.verdict import Verdict
 CPU_REASON = "CPUAffinityError"
 NUMA_CPU_REASON = "NUMACPUAffinityError"
 MEMORY_REASON = "NUMAMemoryPolicyError"
+PENDING = "Pending"  # of a pod that is here, holds nothing, and waits to be bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def check_fields(pod: Pod, site: Site, taints: Iterable[Taint]) -> None:
     if node is not None and cpus - zones[node].cpus:
         beyond, own = _list(cpus - zones[node].cpus), _list(zones[node].pod_cpus) or "none"
         raise UserError(f"{at_cpus}: CPUs {beyond} are not of NUMA node {node}; choose of {own}")
-    if _applies(NUMA_CPU_AFFINITY, pod, taints) and home_of(pod, site.zones) is None:
+    if applies(NUMA_CPU_AFFINITY, pod, taints) and home_of(pod, site.zones) is None:
         raise UserError(f"{at_cpus}: CPUs {_list(cpus)} are of several NUMA nodes; choose those of one")
     reserved = cpus & frozenset().union(*(zone.reserved_cpus for zone in site.zones))
     if reserved:
@@ -73,16 +74,24 @@ def refusal(pod: Pod, site: Site, taints: Iterable[Taint]) -> Verdict | None:
     unwelcome = untolerable(pod, taints)
     if unwelcome is not None:
         return unwelcome
-    if _applies(CPU_AFFINITY, pod, taints):
-        why = _not_whole(pod)
+    if applies(CPU_AFFINITY, pod, taints):
+        why = not_whole(pod)
         if why:
             return Verdict(False, CPU_REASON, f"{CPU_AFFINITY}=dedicated: {why}")
-    if _applies(NUMA_CPU_AFFINITY, pod, taints):
+    if applies(NUMA_CPU_AFFINITY, pod, taints):
         asked, most = requests_of(pod).get(CPU, 0), max((zone.allocatable[CPU] for zone in site.zones), default=0)
         if asked > most:
             figures = f"the pod asks for {cpu_text(asked)} CPUs, the largest NUMA node has {cpu_text(most)} for pods"
             return Verdict(False, NUMA_CPU_REASON, f"{NUMA_CPU_AFFINITY}=strict: {figures}")
     return None
+
+
+def waiting(pod: Pod) -> Verdict | None:
+    """Why a pod does not start yet; None: it has all that it needs."""
+    missing = missing_fields(pod)
+    if not missing:
+        return None
+    return Verdict(False, PENDING, f"waits to be bound: {' and '.join(missing)} not told yet")
 
 
 def untolerable(pod: Pod, taints: Iterable[Taint]) -> Verdict | None:
@@ -94,7 +103,7 @@ def untolerable(pod: Pod, taints: Iterable[Taint]) -> Verdict | None:
     return Verdict(False, "TaintToleration", f"Predicate TaintToleration failed: {why}")
 
 
-def _not_whole(pod: Pod) -> str:
+def not_whole(pod: Pod) -> str:
     """What keeps a pod from having CPUs of its own; empty: nothing.
 
     All containers share the pod's CPUs, so it is their total that has to be whole.
@@ -132,6 +141,19 @@ def clash(pod: Pod, others: Iterable[Holding], taken: Shares, zones: Iterable[Zo
     return None if found is None else overdrawn(found)
 
 
+def given_twice(holding: Holding, others: Iterable[Holding]) -> Verdict | None:
+    """Why a pod cannot have the CPUs that it was given: some are those of a bound pod; None: they are not.
+
+    Where cores have unequal numbers of threads, the kubelet's CPU manager takes whole ones of which a part is in use.
+    """
+    for other in others:
+        both = holding.cpus & (other.pod.cpu_affinity or frozenset())
+        if both:
+            owner = f"{other.pod.namespace}/{other.pod.name}"
+            return Verdict(False, CPU_REASON, f"the CPU manager chose the CPUs {_list(both)}, those of pod {owner}")
+    return None
+
+
 def overcommitted(holdings: Iterable[Holding], zones: Iterable[Zone], memory: MachineState) -> Verdict | None:
     """Why pods cannot all have what they were given and promised; None: they can."""
     found = broken_promise(zones, holdings, memory)
@@ -165,7 +187,7 @@ def overdrawn(found: Overdraft) -> Verdict:
     return Verdict(False, NUMA_CPU_REASON, f"NUMA node {found.zone}: {figures}")
 
 
-def _applies(key: str, pod: Pod, taints: Iterable[Taint]) -> bool:
+def applies(key: str, pod: Pod, taints: Iterable[Taint]) -> bool:
     """Whether a taint's rule is for the pod: the node has it, or the pod asks for it by its name."""
     return names(pod, key) or any(taint.key == key for taint in taints)
 

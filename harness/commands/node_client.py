@@ -12,6 +12,7 @@ import yaml
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.lists import format_cpulist
+from numaproof.harness.affinity.rules import PENDING
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
 from numaproof.harness.node.bind_token import NAME as TOKEN
@@ -109,7 +110,7 @@ def _placed(args: argparse.Namespace, control: api_grpc.ControlStub) -> int:
         print(f"{answer.pod.namespace}/{answer.pod.name}: admitted{f', CPUs {cpus}' if cpus else ''}")
         return 0
     print(f"{answer.pod.namespace}/{answer.pod.name}: {verdict.reason}: {verdict.message}")
-    return 0 if verdict.reason == "Pending" else 1
+    return 0 if verdict.reason == PENDING else 1
 
 
 def _token(root: Path) -> str:

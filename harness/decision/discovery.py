@@ -1,11 +1,13 @@
 """The machine as the managers see it: what the kubelet reads from sysfs, and how it groups that."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 
-from numaproof.fake_sysfs import Cache, Cpu, Machine
+from numaproof.fake_sysfs import Cache, Cpu, Machine, PciDevice
 from numaproof.harness.cost.machine_system import system_of
 from numaproof.harness.decision.managers import NodeDescription
 from numaproof.harness.providers.memory import MemoryNode
+from numaproof.harness.vocabulary import kind_of
 
 _UNITS = ((1 << 20, "Gi"), (1 << 10, "Mi"), (1, "Ki"))  # in kB
 
@@ -28,6 +30,15 @@ def describe(machine: Machine) -> NodeDescription:
         isolated_cpus=frozenset(machine.isolated),
         distances={node.id: dict(zip(machine.node_ids, node.distances, strict=True)) for node in machine.nodes},
     )
+
+
+def offered_functions(machine: Machine) -> Iterator[tuple[str, PciDevice]]:
+    """The functions of a machine's PCI tree that plugins offer, each with the kind of its plugin."""
+    virtual = {function.address for card in machine.devices() for function in card.vfs}
+    for one in machine.devices():
+        kind = kind_of(one.class_code, is_vf=one.address in virtual)
+        if kind is not None:
+            yield kind, one
 
 
 def hugepage_resource(size_kb: int) -> str:

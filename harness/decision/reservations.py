@@ -9,7 +9,7 @@ from fractions import Fraction
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.decision.config import NodeConfig
-from numaproof.harness.decision.managers import NodeDescription
+from numaproof.harness.decision.managers import ManagerConfig, NodeDescription
 from numaproof.harness.pods.quantity import parse_quantity, value
 from numaproof.harness.providers.cpu.options import parse_options
 from numaproof.harness.providers.cpu.picking import reserve as pick_reserved
@@ -46,6 +46,22 @@ def reserve(config: NodeConfig, machine: NodeDescription) -> Reservations:
     pages = sum((amount for name, amount in capacity.items() if name.startswith("hugepages-")), start=Fraction(0))
     allocatable[MEMORY] = max(allocatable[MEMORY] - pages, Fraction(0))
     return Reservations(cpus, capacity, allocatable, memory, tuple(notes))
+
+
+def manager_config(config: NodeConfig, reserved_cpus: frozenset[int]) -> ManagerConfig:
+    """The managers' part of a configuration."""
+    return ManagerConfig(
+        topology_policy=config.topology_policy,
+        topology_scope=config.topology_scope,
+        topology_options=config.topology_options,
+        cpu_policy=config.cpu_policy,
+        cpu_options=config.cpu_options,
+        reserved_cpus=reserved_cpus,
+        memory_policy=config.memory_policy,
+        reserved_memory=config.reserved_memory,
+        topology_manager_enabled=config.enabled("TopologyManager"),
+        semantics=config.semantics,
+    )
 
 
 def _capacity(config: NodeConfig, machine: NodeDescription) -> dict[str, Fraction]:

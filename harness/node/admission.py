@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from numaproof.errors import UserError
-from numaproof.harness.affinity.rules import Site
+from numaproof.harness.affinity.rules import PENDING, Site, waiting
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.cost.costs import Entry
@@ -21,7 +21,7 @@ from numaproof.harness.node import saving
 from numaproof.harness.node.deciding import Decider
 from numaproof.harness.node.encode.control import pod_message, verdict_message
 from numaproof.harness.node.events import EventLog
-from numaproof.harness.node.house_rules import PENDING, HouseRules, waiting
+from numaproof.harness.node.house_rules import HouseRules
 from numaproof.harness.node.keeping import Keeper
 from numaproof.harness.node.manifests import bound_manifest, check_manifest, is_same_request, read_manifest
 from numaproof.harness.node.measures import Measures
@@ -147,7 +147,7 @@ class Admissions:
             if record.phase is not Phase.PENDING:
                 raise self._busy(reference, record)
             named, content = bound_manifest(record.manifest, record.pod.uid, numa_node_id, cpu_affinity)
-            pod = replace(named, numa_memory=record.pod.numa_memory)
+            pod = self._rules.settled(named)
             self._rules.check(pod)
             record.pod, record.manifest, record.phase = pod, content, Phase.BINDING
         trace = None
@@ -215,10 +215,11 @@ class Admissions:
     def explain(self, manifest: str | Mapping[str, Any]) -> Explanation:
         """How a pod would be decided about now: it is, and that is taken back. A UserError as from `admit`."""
         named, content = read_manifest(manifest) if isinstance(manifest, str) else check_manifest(manifest)
+        # Under a uid of its own, as the pod may be here already, and has to stay as it is.
+        another = replace(named, uid=f"explained-{uuid.uuid4()}")
 
         def attempt() -> Trace:
-            # Under a uid of its own, as the pod may be here already, and has to stay as it is.
-            pod = replace(self._rules.settled(named), uid=f"explained-{uuid.uuid4()}")
+            pod = self._rules.settled(another)
             self._rules.check(pod)
             room = self._room(None)
             verdict = self._rules.refusal(pod) or self._has_to_wait(pod, room)
@@ -253,7 +254,7 @@ class Admissions:
 
         def attempt() -> Trace:
             trace = self._attempt(record.pod, self._room(record))
-            if trace.steps or trace.given or trace.broken_rule is None:
+            if trace.broken_rule is None or trace.given:  # else no manager was asked, and a kubelet counts nothing
                 self._measures.decided(record.pod, trace, time.monotonic() - begun)
             if trace.verdict.admitted:
                 record.phase = Phase.COMMITTING
@@ -275,7 +276,8 @@ class Admissions:
 
     def _ruled(self, verdict: Verdict) -> Trace:
         """A decision that no manager was asked about."""
-        return Trace(self._config.topology_policy, self._config.topology_scope, (), {}, None, None, verdict, verdict)
+        policy = self._config.topology_policy if self._config.enabled("TopologyManager") else "none"
+        return Trace(policy, self._config.topology_scope, (), {}, None, None, verdict, verdict)
 
     def _room(self, record: PodRecord | None) -> Room:
         # Of pods that are being decided about nobody knows yet whether they will be here; those that wait will.

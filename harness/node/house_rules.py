@@ -17,12 +17,10 @@ from numaproof.harness.decision.trace import Trace
 from numaproof.harness.node.records import PodRecord, PodRecords
 from numaproof.harness.node.snapshot import BindingView, QuotaView
 from numaproof.harness.node.state.affinity import AffinityState
-from numaproof.harness.pods.affinity import is_bound, memory_policy, missing_fields
+from numaproof.harness.pods.affinity import is_bound, memory_policy
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.pods.taints import Taint
 from numaproof.harness.topology.verdict import Verdict
-
-PENDING = "Pending"  # the reason of a pod that waits
 
 
 @dataclass(slots=True)
@@ -52,34 +50,45 @@ class HouseRules:
         return rules.untolerable(pod, self.state.taints)
 
     def clash(self, pod: Pod) -> Verdict | None:
-        """Why the place that a pod is bound to is not free; None: it is, or the pod is not bound."""
+        """Why a bound pod cannot have its place; None: it can, or is not bound.
+
+        The rules of taints are among the reasons: some may have come while it waited.
+        """
         if not is_bound(pod):
             return None
-        return rules.clash(pod, self._others(pod), self._used(pod), self.site.zones)
+        here = self.site
+        return rules.refusal(pod, here, self.state.taints) or rules.clash(
+            pod, self._others(pod), self._used(pod), here.zones
+        )
 
     def broken(self, pod: Pod, trace: Trace) -> Verdict | None:
         """Why what a pod was given cannot be, though the managers gave it; None: it can.
 
-        It may not be beyond the pod's place, nor leave less of a NUMA node than pods bound there were promised.
+        It may not be beyond the pod's place, nor have CPUs of a bound pod, nor leave less of a NUMA node than pods that
+        are bound there were promised.
         """
         holding = Holding(pod, trace.given)
-        everybody = [*self._others(pod), holding]
-        return rules.outside(holding, self.site.zones) or rules.overcommitted(
-            everybody, self.site.zones, self.managers.memory.state
+        others = self._others(pod)
+        return (
+            rules.outside(holding, self.site.zones)
+            or (rules.given_twice(holding, others) if pod.cpu_affinity is None else None)
+            or rules.overcommitted([*others, holding], self.site.zones, self.managers.memory.state)
         )
 
     def statuses(self, devices: Mapping[str, DeviceStock]) -> tuple[ZoneStatus, ...]:
         """The NUMA nodes with what is left of each."""
         return zone_statuses(self.site.zones, self._used(None), devices)
 
-    def binding(self, record: PodRecord) -> BindingView | None:
-        """Where a pod is bound to, and what that confines it to; None: nowhere."""
+    def binding(self, record: PodRecord, *, waits: bool) -> BindingView | None:
+        """Where a pod is bound to, and what that confines it to unless it waits; None: nowhere."""
         pod = record.pod
         if not is_bound(pod):
             return None
         home = ledger.home_of(pod, self.site.zones)
         mems = (home,) if home is not None and pod.numa_memory == "strict" else ()
-        return BindingView(pod.numa_node_id, pod.cpu_affinity, self._cpuset(record), () if record.waits else mems)
+        if waits:
+            return BindingView(pod.numa_node_id, pod.cpu_affinity, frozenset(), ())
+        return BindingView(pod.numa_node_id, pod.cpu_affinity, self._cpuset(record), mems)
 
     def quotas(self) -> tuple[QuotaView, ...]:
         """Every quota, and how much of it is in use."""
@@ -88,8 +97,6 @@ class HouseRules:
 
     def _cpuset(self, record: PodRecord) -> frozenset[int]:
         """The CPUs that all containers of a bound pod may use now."""
-        if record.waits:
-            return frozenset()
         own = Holding(record.pod, record.assignments).cpus
         home = ledger.home_of(record.pod, self.site.zones)
         allowed = record.pod.cpu_affinity
@@ -104,14 +111,6 @@ class HouseRules:
     def _used(self, pod: Pod | None) -> dict[int, dict[str, int]]:
         """What others than a pod have of each NUMA node."""
         return ledger.used(self.site.zones, self._others(pod), self.managers.memory.state)
-
-
-def waiting(pod: Pod) -> Verdict | None:
-    """Why a pod does not start yet; None: it has all that it needs."""
-    missing = missing_fields(pod)
-    if not missing:
-        return None
-    return Verdict(False, PENDING, f"waits to be bound: {' and '.join(missing)} not told yet")
 
 
 def changed_quotas(quotas: Mapping[str, Fraction], namespace: str, amount: Fraction | None) -> dict[str, Fraction]:

@@ -79,6 +79,7 @@ class Keeper:
         try:
             self.store.save_pod(saved)
         except OSError as error:
+            self._take_file_back(record)
             raise UserError(
                 f"pod {record.pod.name}: cannot be written to disk ({error}); mend the disk, try again"
             ) from None

@@ -24,8 +24,8 @@ from numaproof.harness.api import numaproof_v1_pb2_grpc, podresources_v1_pb2_grp
 from numaproof.harness.cost.costs import Entry
 from numaproof.harness.decision.config import NodeConfig
 from numaproof.harness.decision.discovery import describe
-from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDescription
-from numaproof.harness.decision.reservations import reserve
+from numaproof.harness.decision.managers import Managers, NodeDescription
+from numaproof.harness.decision.reservations import manager_config, reserve
 from numaproof.harness.node.admission import Admissions
 from numaproof.harness.node.bind_token import BindToken
 from numaproof.harness.node.encode.control import device_message
@@ -148,7 +148,7 @@ class Node:
         )
         port = SwitchboardPort(self._hub)
         managers = Managers(
-            description, _manager_config(self.config, reservations.cpus), port, providers=self._providers()
+            description, manager_config(self.config, reservations.cpus), port, providers=self._providers()
         )
         self._metrics = Metrics()
         self._admissions = Admissions(
@@ -276,21 +276,6 @@ class Node:
             self._events.add(api.Event(kind=api.REGISTERED, resource=resource))
         else:
             self._events.add(api.Event(kind=api.REFUSED, resource=resource, message=refusal))
-
-
-def _manager_config(config: NodeConfig, reserved_cpus: frozenset[int]) -> ManagerConfig:
-    return ManagerConfig(
-        topology_policy=config.topology_policy,
-        topology_scope=config.topology_scope,
-        topology_options=config.topology_options,
-        cpu_policy=config.cpu_policy,
-        cpu_options=config.cpu_options,
-        reserved_cpus=reserved_cpus,
-        memory_policy=config.memory_policy,
-        reserved_memory=config.reserved_memory,
-        topology_manager_enabled=config.enabled("TopologyManager"),
-        semantics=config.semantics,
-    )
 
 
 def _aligned_nodes(config: NodeConfig, description: NodeDescription) -> NodeDescription:

@@ -89,6 +89,7 @@ class NodeSnapshot:
     running: Mapping[str, ContainerKey]  # the containers that run, by the id of each run
     shared_cpus: frozenset[int]
     allocatable_cpus: frozenset[int]  # those that can be given away exclusively, taken or not
+    free_cpus: frozenset[int]  # those of them that can still be
     memory: MachineState
     allocatable_memory: tuple[Block, ...]
     devices: Mapping[str, tuple[Device, ...]]  # by resource, as listed last, also of a plugin that is gone

@@ -43,6 +43,7 @@ class Views:
             running=managers.topology.containers(),
             shared_cpus=managers.cpu.shared_pool,
             allocatable_cpus=managers.cpu.allocatable,
+            free_cpus=managers.cpu.free,
             memory=managers.memory.state,
             allocatable_memory=managers.memory.allocatable,
             devices=devices,
@@ -71,11 +72,11 @@ class Views:
     def pod(self, record: PodRecord) -> PodView:
         """A pod with all that it was given."""
         containers = tuple(self.container(record, one) for one in record.pod.all_containers())
-        return PodView(record.pod, record.manifest, containers, self.rules.binding(record))
+        return PodView(record.pod, record.manifest, containers, self.rules.binding(record, waits=False))
 
     def waiting(self, record: PodRecord) -> PodView:
         """A pod that was given nothing yet."""
-        return PodView(record.pod, record.manifest, (), self.rules.binding(record))
+        return PodView(record.pod, record.manifest, (), self.rules.binding(record, waits=True))
 
     def container(self, record: PodRecord, container: Container) -> ContainerView:
         """One container of a pod."""

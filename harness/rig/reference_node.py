@@ -6,6 +6,7 @@ The only part of the harness outside of the node that speaks its private control
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -25,7 +26,7 @@ from numaproof.harness.rig.plugin_fleet import PluginEvent
 from numaproof.harness.rig.pod_resources import allocatable, listed_pods, one_pod
 from numaproof.harness.runtimes import Running
 from numaproof.harness.runtimes.launcher import Launcher
-from numaproof.harness.scenario.outcome import ChosenCost, Outcome
+from numaproof.harness.scenario.outcome import ChosenCost, Confined, Outcome
 from numaproof.harness.scenario.rig import RigFailedError
 from numaproof.harness.waiting import wait_until_nothing
 
@@ -35,12 +36,19 @@ _NOTICED: Mapping[int, Literal["registered", "devices changed"]] = {
     api.EventKind.REGISTERED: "registered",
     api.EventKind.DEVICES: "devices changed",
 }
+# That it will not have what it was given -> the reason that a story calls it by.
+_REFUSALS: Mapping[grpc.StatusCode, str] = {
+    grpc.StatusCode.INVALID_ARGUMENT: "Invalid",
+    grpc.StatusCode.FAILED_PRECONDITION: "Conflict",
+    grpc.StatusCode.NOT_FOUND: "NotFound",
+    grpc.StatusCode.PERMISSION_DENIED: "Forbidden",
+}
 
 
 class ReferenceNode:
     """A reference node with a configuration, from `with` to its end; its files are below `root`."""
 
-    offers = frozenset({"explain"})
+    offers = frozenset({"explain", "affinity"})
 
     def __init__(self, launcher: Launcher, root: Path, config: Mapping[str, Any], semantics: str) -> None:
         self._launcher = launcher
@@ -69,23 +77,71 @@ class ReferenceNode:
 
     def admit(self, manifest: Mapping[str, Any]) -> Outcome:
         """Give a pod to the node."""
-        with self._asked_to("admit"):
-            answer = self._control.Admit(api.AdmitRequest(manifest=json.dumps(manifest)), timeout=_CALL_SECONDS)
-        verdict = answer.verdict
-        if not verdict.admitted:
-            return Outcome(False, verdict.reason, verdict.message)
-        self._uids[answer.pod.name] = answer.pod.uid
-        cost = ChosenCost(answer.cost.cost, answer.cost.optimal) if answer.HasField("cost") else None
-        return Outcome(True, containers=_containers(answer.pod), cost=cost)
+        request = api.AdmitRequest(manifest=json.dumps(manifest))
+
+        def answered() -> Outcome:
+            answer = self._control.Admit(request, timeout=_CALL_SECONDS)
+            outcome = _outcome(answer.verdict, answer.pod)
+            if outcome.admitted or outcome.waits:
+                self._uids[answer.pod.name] = answer.pod.uid
+            return replace(outcome, cost=_cost(answer))
+
+        return self._answer("admit", answered)
+
+    def bind(self, name: str, numa_node_id: str | None, cpu_affinity: str | None, *, permitted: bool = True) -> Outcome:
+        """Give a pod that waits its NUMA node or its CPUs, with or without the permission; None: not told."""
+        pod = self._uids.get(name, f"default/{name}")
+        request = api.BindRequest(pod=pod, numa_node_id=numa_node_id, cpu_affinity=cpu_affinity)
+        token = (self._root / "bind.token").read_text().strip()
+        permission = (("authorization", f"Bearer {token}"),) if permitted else ()
+
+        def answered() -> Outcome:
+            answer = self._control.Bind(request, timeout=_CALL_SECONDS, metadata=permission)
+            return _outcome(answer.verdict, answer.pod)
+
+        return self._answer("bind", answered)
+
+    def taint(self, add: Sequence[str], remove: Sequence[str]) -> Outcome:
+        """Change the node's taints: KEY=VALUE:EFFECT; to remove, KEY or KEY:EFFECT. It tells who is evicted."""
+        request = api.TaintRequest(add=map(_taint, add), remove=map(_taint, remove))
+
+        def answered() -> Outcome:
+            gone = set(self._control.Taint(request, timeout=_CALL_SECONDS).evicted)
+            names = tuple(name for name, uid in self._uids.items() if uid in gone)
+            for name in names:
+                del self._uids[name]
+            return Outcome(True, evicted=names)
+
+        return self._answer("change its taints", answered)
+
+    def set_quota(self, dedicated_cpu: str | None) -> Outcome:
+        """Limit the dedicated CPUs of all pods together; None: any number."""
+        request = api.SetQuotaRequest(namespace="default", dedicated_cpu=dedicated_cpu)
+
+        def answered() -> Outcome:
+            self._control.SetQuota(request, timeout=_CALL_SECONDS)
+            return Outcome(True)
+
+        return self._answer("set a quota", answered)
+
+    def pending(self) -> Mapping[str, Mapping[str, Assignment]]:
+        """Pod name -> container name -> what it holds, of all pods that wait to be bound."""
+        return {pod.name: _containers(pod) for pod in self._state().pending}
 
     def explain(self, manifest: Mapping[str, Any]) -> list[str]:
         """What the node decided about a pod that it was just given, and why, in lines."""
         held = self._pod(manifest["metadata"]["name"])
         if held is not None:
             return list(given_lines(held))
-        with self._asked_to("explain"):
-            request = api.ExplainRequest(manifest=json.dumps(manifest))
-            return list(decision_lines(self._control.Explain(request, timeout=_CALL_SECONDS)))
+        request = api.ExplainRequest(manifest=json.dumps(manifest))
+        lines: list[str] = []
+
+        def answered() -> Outcome:
+            lines.extend(decision_lines(self._control.Explain(request, timeout=_CALL_SECONDS)))
+            return Outcome(True)
+
+        refused = self._answer("explain", answered).message
+        return [*lines, *filter(None, [refused])]
 
     def remove(self, name: str) -> None:
         """Take a pod away; one that was not admitted holds nothing, and nothing happens."""
@@ -227,6 +283,16 @@ class ReferenceNode:
             said = f"{error.code().name}: {error.details()}" if isinstance(error, grpc.Call) else str(error)
             raise RigFailedError(f"the node did not {what} ({said}); it printed last: {printed[-1:]}") from error
 
+    def _answer(self, what: str, call: Callable[[], Outcome]) -> Outcome:
+        """What comes of a call; that the node will not have what it was given is an answer, too."""
+        with self._asked_to(what):
+            try:
+                return call()
+            except grpc.RpcError as error:
+                if isinstance(error, grpc.Call) and error.code() in _REFUSALS:
+                    return Outcome(False, _REFUSALS[error.code()], error.details())
+                raise
+
     def _state(self) -> api.StateResponse:
         with self._asked_to("show its state"):
             return self._control.State(api.StateRequest(), timeout=_CALL_SECONDS)
@@ -236,17 +302,41 @@ class ReferenceNode:
 
 
 def workloads_of(pod: api.Pod) -> tuple[Workload, ...]:
-    """What runs of a pod once it is started: its sidecars and its containers; init containers have ended."""
+    """What runs of a pod once it is started: its sidecars and its containers; init containers have ended.
+
+    Those of a bound pod have what its cgroup has, all of them the same, unless a manager gave them a part of it.
+    """
+    cgroup = pod.binding
     return tuple(
         Workload(
             one.name,
-            tuple(one.cpus),
-            tuple(sorted({node for block in one.memory for node in block.nodes})),
+            tuple(one.cpus or cgroup.cpuset_cpus),
+            tuple(sorted({node for block in one.memory for node in block.nodes} or cgroup.cpuset_mems)),
             one.response,
         )
         for one in pod.containers
         if one.restartable or not one.init
     )
+
+
+def _outcome(verdict: api.Verdict, pod: api.Pod) -> Outcome:
+    if not verdict.admitted:
+        return Outcome(False, verdict.reason, verdict.message)
+    confined = None
+    if pod.HasField("binding"):
+        confined = Confined(frozenset(pod.binding.cpuset_cpus), frozenset(pod.binding.cpuset_mems))
+    return Outcome(True, containers=_containers(pod), confined=confined)
+
+
+def _cost(answer: api.AdmitResponse) -> ChosenCost | None:
+    return ChosenCost(answer.cost.cost, answer.cost.optimal) if answer.HasField("cost") else None
+
+
+def _taint(text: str) -> api.NodeTaint:
+    """The taint of KEY=VALUE:EFFECT, KEY:EFFECT or KEY; whether it makes sense the node says."""
+    front, _, effect = text.partition(":")
+    key, _, value = front.partition("=")
+    return api.NodeTaint(key=key, value=value, effect=effect)
 
 
 def _containers(pod: api.Pod) -> dict[str, Assignment]:

@@ -60,7 +60,14 @@ class Session:
         machine, sizes = self._sized(instance)
         # The engine of docker has affinity of its own; without it a container may use what we may use.
         usable = os.sched_getaffinity(0) if self.runtime_name == "namespace" else None
-        return reason_not_to_run(instance, machine, sizes, runtime=self.runtime_name, usable_cpus=usable)
+        return reason_not_to_run(
+            instance,
+            machine,
+            sizes,
+            runtime=self.runtime_name,
+            usable_cpus=usable,
+            offers=ReferenceNode.offers,
+        )
 
     def run(self, instance: Instance) -> list[str]:
         """Drive an instance; the answer is every difference from what it expects."""

@@ -1,13 +1,14 @@
 """Runs a scenario's steps on a rig and judges each; the answer is every difference that was seen."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from numaproof.fake_sysfs import Machine
 from numaproof.fake_sysfs.pci_places import places
 from numaproof.harness.decision.assignment import Assignment
+from numaproof.harness.scenario.binding import OFFER
 from numaproof.harness.scenario.instances import Instance
-from numaproof.harness.scenario.judge import differences
+from numaproof.harness.scenario.judge import differences, told_refusal
 from numaproof.harness.scenario.model import Expected
 from numaproof.harness.scenario.outcome import Calls, Outcome, Seen
 from numaproof.harness.scenario.rig import Rig, RigFailedError
@@ -33,10 +34,12 @@ def drive(instance: Instance, machine: Machine, sizes: Sizes, rig: Rig) -> list[
         wrong = [
             text for one in expected for text in differences(one, seen, sizes, node_of_cpu, pci_places, step.where)
         ]
+        if not done.outcome.admitted and not step.action.must_expect and all(one.admitted is None for one in expected):
+            wrong.append(f"{step.where}: was {told_refusal(done.outcome)}, which no expectation says")
         if wrong:
             wrong += [f"the node: {text}" for text in step.action.explain(story, step.where)]
         found += wrong
-        found += [f"{step.where}: {text}" for text in _invariants(rig, story.pods)]
+        found += [f"{step.where}: {text}" for text in _invariants(rig, story)]
     return found
 
 
@@ -60,6 +63,7 @@ def _seen(rig: Rig, outcome: Outcome, before: Calls, expected: Iterable[Expected
         rig.node.metrics() if any(one.metrics for one in expected) else {},
         {pod: None if containers is None else tuple(containers) for pod, containers in got.items()},
         rig.node.allocatable() if any(one.allocatable for one in expected) else Assignment(),
+        tuple(rig.node.pending()) if any(one.pending is not None for one in expected) else (),
     )
 
 
@@ -70,12 +74,13 @@ def _since(before: Calls, after: Calls) -> Calls:
     }
 
 
-def _invariants(rig: Rig, pods: Mapping[str, Outcome]) -> list[str]:
+def _invariants(rig: Rig, story: Story) -> list[str]:
     """What must hold after every step of every scenario: pods keep what they got, and nothing is given twice.
 
-    And PodResources, which monitoring believes, tells the same of every pod.
+    And PodResources, which monitoring believes, tells the same of every pod; those that wait are in neither.
     """
-    wrong = []
+    pods = story.pods
+    wrong = _unlike_waiting(rig, story.waiting) if OFFER in rig.node.offers else []
     held = rig.node.assignments()
     if sorted(held) != sorted(pods):
         wrong.append(f"the node holds the pods {sorted(held)}, admitted were {sorted(pods)}")
@@ -85,10 +90,29 @@ def _invariants(rig: Rig, pods: Mapping[str, Outcome]) -> list[str]:
         now = {name: given for name, given in containers.items() if name in lasting}
         if now != dict(lasting):
             wrong.append(f"{pod} was given {dict(lasting)}, and now has {now}")
+        cgroup = pods[pod].confined if pod in pods else None
+        outside = {name: given for name, given in now.items() if cgroup is not None and not given.cpus <= cgroup.cpus}
+        if outside:
+            wrong.append(f"{pod} is confined to {cgroup}, and has {outside}")
         for thing in {thing for given in containers.values() for thing in _things(given)}:
             if owner.setdefault(thing, pod) != pod:
                 wrong.append(f"{' '.join(thing)} belongs to both {owner[thing]} and {pod}")
     return wrong + _untold(rig, pods)
+
+
+def _unlike_waiting(rig: Rig, waiting: Collection[str]) -> list[str]:
+    """How the pods that wait at the node differ from those that should, and what they hold, which is nothing."""
+    wrong = []
+    pending = rig.node.pending()
+    if sorted(pending) != sorted(waiting):
+        wrong.append(f"the pods {sorted(pending)} wait at the node, told to were {sorted(waiting)}")
+    for pod, containers in pending.items():
+        held = {name: given for name, given in containers.items() if given != Assignment()}
+        if held:
+            wrong.append(f"{pod} waits, and holds {held}")
+        if (told := rig.node.pod_resources_of(pod)) is not None:
+            wrong.append(f"{pod} waits, and PodResources gets {told}")
+    return wrong
 
 
 def _untold(rig: Rig, pods: Mapping[str, Outcome]) -> list[str]:

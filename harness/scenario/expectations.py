@@ -8,7 +8,7 @@ from numaproof.errors import UserError
 from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.harness.scenario.fields import Fields
-from numaproof.harness.scenario.model import Expected, ExpectedCost
+from numaproof.harness.scenario.model import Expected, ExpectedConfined, ExpectedCost
 from numaproof.harness.scenario.pci_ways import is_bridges
 from numaproof.harness.scenario.samples import sample_name
 from numaproof.harness.scenario.size_words import check_count, check_filled, check_number, check_size
@@ -17,8 +17,9 @@ from numaproof.harness.scenario.steps.admit import Admit
 
 KEYS = (
     *("admitted", "reason", "message", "refuses", "aligned", "numa", "nodes", "containers", "cost", "calls"),
-    *("metrics", "listed", "allocatable", "when"),
+    *("metrics", "listed", "allocatable", "confined", "pending", "evicted", "when"),
 )
+_OF_ADMITTED = ("aligned", "numa", "nodes", "containers", "cost", "confined", "evicted")
 ALIGNMENTS = ("container", "pod", "no")
 CALLS = ("Allocate", "GetPreferredAllocation", "GetPreferredAllocations", "ListAndWatch", "PreStartContainer")
 
@@ -35,6 +36,8 @@ def parse_expected(
         raise UserError(f"{fields.at('reason')}: an admitted pod has no reason; drop one of admitted, reason")
     if "refuses" in fields and not action.restarts_node:
         raise UserError(f"{fields.at('refuses')}: {action.name} does not start the node again; drop it")
+    if "evicted" in fields and not action.evicts:
+        raise UserError(f"{fields.at('evicted')}: {action.name} evicts nobody; expect it of a taint")
     names = _container_names(action, known)
     return Expected(
         admitted=fields.flag("admitted", True) if "admitted" in fields else _implied(fields),
@@ -60,6 +63,9 @@ def parse_expected(
         metrics=_metrics(fields),
         listed=_listed(fields, known),
         allocatable=_container(fields.raw("allocatable", {}), fields.at("allocatable"), known, ()),
+        confined=_confined(fields, action),
+        pending=_pods(fields, "pending", known),
+        evicted=_pods(fields, "evicted", known),
         when=_when(fields, matrix),
     )
 
@@ -68,7 +74,7 @@ def _implied(fields: Fields) -> bool | None:
     """Whether an expectation that does not speak of admission means one: a rejected pod is on no NUMA node at all."""
     if "reason" in fields:
         return False
-    return True if any(key in fields for key in ("aligned", "numa", "nodes", "containers", "cost")) else None
+    return True if any(key in fields for key in _OF_ADMITTED) else None
 
 
 def _cost(fields: Fields, action: Action) -> ExpectedCost:
@@ -85,10 +91,31 @@ def _cost(fields: Fields, action: Action) -> ExpectedCost:
     )
 
 
+def _confined(fields: Fields, action: Action) -> ExpectedConfined:
+    if "confined" not in fields:
+        return ExpectedConfined()
+    if action.about is None:
+        raise UserError(f"{fields.at('confined')}: {action.name} is not about a pod; expect it of an admit or a bind")
+    given = Fields(fields.raw("confined"), fields.at("confined"), ("cpus", "memory_nodes"))
+    nodes = given.raw("memory_nodes")
+    if "memory_nodes" in given and not _is_nodes(nodes):
+        raise UserError(f"{given.at('memory_nodes')}: {nodes!r} is not a list of NUMA nodes; write [1], or []: any")
+    cpus = _container(
+        {"cpus": given.raw("cpus")} if "cpus" in given else {}, fields.at("confined"), Known(devices={}), ()
+    )
+    return ExpectedConfined(cpus.get("cpus"), tuple(nodes) if "memory_nodes" in given else None)
+
+
+def _pods(fields: Fields, key: str, known: Known) -> frozenset[str] | None:
+    if key not in fields:
+        return None
+    return frozenset(known.check_pod(one, fields.at(key).at(i)) for i, one in enumerate(fields.items(key)))
+
+
 def _container_names(action: Action, known: Known) -> tuple[str, ...]:
-    """The containers that an expectation may name: of the pod that is admitted, or of all pods as `pod/container`."""
-    if isinstance(action, Admit):
-        return action.pod.containers
+    """The containers that an expectation may name: of the pod that is decided about, or of all as `pod/container`."""
+    if action.about is not None:
+        return action.about.containers
     return tuple(f"{pod.name}/{name}" for pod in known.pods.values() for name in pod.containers)
 
 

@@ -9,8 +9,8 @@ from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.fake_sysfs.pci_places import Place
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.pods.quantity import parse_quantity
-from numaproof.harness.scenario.model import Expected, ExpectedCost
-from numaproof.harness.scenario.outcome import Calls, ChosenCost, Outcome, Seen
+from numaproof.harness.scenario.model import Expected, ExpectedConfined, ExpectedCost
+from numaproof.harness.scenario.outcome import Calls, ChosenCost, Confined, Outcome, Seen
 from numaproof.harness.scenario.pci_ways import of_bridges
 from numaproof.harness.scenario.sizes import Sizes
 
@@ -32,6 +32,7 @@ def differences(
         *_of_calls(expected, seen.calls),
         *_of_metrics(expected, seen.metrics, sizes, where),
         *_of_pod_resources(expected, seen, sizes, node_of_cpu, where),
+        *_of_pods("wait", expected.pending, seen.pending),
     ]
     return [f"{where}: {text}" for text in found]
 
@@ -42,7 +43,7 @@ def _of_outcome(
     if expected.refuses is not None:
         yield f"expected a refusal to start with {expected.refuses!r}, was up"
     if expected.admitted is not None and expected.admitted != seen.admitted:
-        was = "admitted" if seen.admitted else f"rejected ({seen.reason}: {seen.message})"
+        was = "admitted" if seen.admitted else told_refusal(seen)
         yield f"expected {'admission' if expected.admitted else f'rejection ({expected.reason})'}, was {was}"
         return
     if expected.reason is not None and expected.reason != seen.reason:
@@ -63,6 +64,8 @@ def _of_outcome(
         if used != set(sizes.node_ids(expected.nodes)):
             yield f"expected the NUMA nodes {sorted(sizes.node_ids(expected.nodes))}, were {sorted(used)}"
     yield from _of_cost(expected.cost, seen.cost)
+    yield from _of_confined(expected.confined, seen.confined, sizes, node_of_cpu, where)
+    yield from _of_pods("are evicted", expected.evicted, seen.evicted)
     for name, keys in expected.containers.items():
         if name not in seen.containers:
             yield f"expected a container {name}, were {sorted(seen.containers)}"
@@ -80,6 +83,34 @@ def _of_cost(expected: ExpectedCost, seen: ChosenCost | None) -> Iterable[str]:
         yield f"expected a cost of at most {expected.at_most:g}, was {seen.cost:g}"
     if expected.optimal is not None and expected.optimal != seen.optimal:
         yield f"expected a cost that is {'' if expected.optimal else 'not '}proven to be the least"
+
+
+def told_refusal(seen: Outcome) -> str:
+    """That something was refused, and why."""
+    return f"{'pended' if seen.waits else 'rejected'} ({seen.reason}: {seen.message})"
+
+
+def _of_confined(
+    expected: ExpectedConfined, seen: Confined | None, sizes: Sizes, node_of_cpu: Mapping[int, int], where: str
+) -> Iterable[str]:
+    if expected == ExpectedConfined():
+        return
+    if seen is None:
+        yield "expected a bound pod, was one that is confined to nothing"
+        return
+    if expected.cpus is not None:
+        name = "the pod's cgroup"
+        whole = Outcome(True, containers={name: Assignment(cpus=seen.cpus)})
+        yield from _container(name, {"cpus": expected.cpus}, whole, sizes, node_of_cpu, where)
+    if expected.memory_nodes is not None:
+        nodes = sizes.node_ids(expected.memory_nodes)
+        if seen.memory_nodes != frozenset(nodes):
+            yield f"expected the pod's memory confined to {sorted(nodes)}, was to {sorted(seen.memory_nodes)}"
+
+
+def _of_pods(what: str, expected: frozenset[str] | None, seen: Iterable[str]) -> Iterable[str]:
+    if expected is not None and expected != frozenset(seen):
+        yield f"expected that {sorted(expected)} {what}, were {sorted(seen)}"
 
 
 def _of_bridges(expected: Expected, seen: Outcome, places: Mapping[str, Place]) -> Iterable[str]:

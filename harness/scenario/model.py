@@ -39,6 +39,14 @@ class ExpectedCost:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectedConfined:
+    """What a bound pod's cgroup shall keep its containers to; what is None is not looked at."""
+
+    cpus: Any = None  # as of a container
+    memory_nodes: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Expected:
     """What shall be seen after a step; what is None is not looked at."""
 
@@ -55,6 +63,9 @@ class Expected:
     metrics: Mapping[str, Size] = field(default_factory=dict)  # sample -> its value after this step
     listed: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)  # pod -> containers; None: not there
     allocatable: Mapping[str, Any] = field(default_factory=dict)  # as a container: cpus, cpu_count, devices, memory
+    confined: ExpectedConfined = field(default_factory=ExpectedConfined)  # of a bound pod
+    pending: frozenset[str] | None = None  # exactly these pods wait to be bound
+    evicted: frozenset[str] | None = None  # exactly these pods went
     when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # only for these values of the matrix
 
 

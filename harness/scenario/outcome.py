@@ -6,6 +6,7 @@ What a node shows of an assignment are CPUs, memory and devices; affinity and he
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from numaproof.harness.affinity.rules import PENDING
 from numaproof.harness.decision.assignment import Assignment
 
 # resource -> call -> how often
@@ -21,14 +22,29 @@ class ChosenCost:
 
 
 @dataclass(frozen=True, slots=True)
+class Confined:
+    """What a bound pod's cgroup keeps all its containers to."""
+
+    cpus: frozenset[int]
+    memory_nodes: frozenset[int]  # empty: any
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
-    """The answer to one pod."""
+    """The answer to one pod, or to what was asked of the node."""
 
     admitted: bool
     reason: str = ""
     message: str = ""
     containers: Mapping[str, Assignment] = field(default_factory=dict)
     cost: ChosenCost | None = None  # None: the node told none
+    confined: Confined | None = None  # None: the pod is not bound
+    evicted: tuple[str, ...] = ()  # the pods that went by it
+
+    @property
+    def waits(self) -> bool:
+        """Whether the pod is at the node, and waits to be bound."""
+        return not self.admitted and self.reason == PENDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +56,4 @@ class Seen:
     metrics: Mapping[str, float] = field(default_factory=dict)  # sample -> its value now
     listed: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)  # pod -> containers; None: unknown
     allocatable: Assignment = field(default_factory=Assignment)
+    pending: tuple[str, ...] = ()  # the pods that wait to be bound, by name

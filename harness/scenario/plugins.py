@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine, PciDevice, preset
+from numaproof.harness.decision.discovery import offered_functions
 from numaproof.harness.scenario.model import PluginSpec
 from numaproof.harness.scenario.rig import FakeDevice, FakePlugin
 from numaproof.harness.scenario.sizes import Sizes, sizes_of
-from numaproof.harness.vocabulary import kind_of
 
 
 def fake_plugin(spec: PluginSpec, machine: Machine, sizes: Sizes, where: str) -> FakePlugin:
@@ -28,10 +28,7 @@ def fake_plugin(spec: PluginSpec, machine: Machine, sizes: Sizes, where: str) ->
 
 def functions_of(kind: str, machine: Machine) -> Iterator[PciDevice]:
     """The functions of a machine's PCI tree that a plugin of this kind offers."""
-    virtual = {function.address for card in machine.devices() for function in card.vfs}
-    for one in machine.devices():
-        if kind_of(one.class_code, is_vf=one.address in virtual) == kind:
-            yield one
+    return (one for its_kind, one in offered_functions(machine) if its_kind == kind)
 
 
 def _devices(spec: PluginSpec, machine: Machine, sizes: Sizes, where: str) -> tuple[tuple[FakeDevice, ...], bool]:

@@ -7,6 +7,14 @@ from typing import Any, Protocol
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import Where, YamlError, read
 from numaproof.harness.pods.manifest import pod_from
+from numaproof.harness.scenario.binding import (
+    NOWHERE,
+    Place,
+    names_own_taints,
+    parse_place,
+    parse_toleration,
+    speaks_of_places,
+)
 from numaproof.harness.scenario.fields import Fields
 from numaproof.harness.scenario.size_words import SIZE_WORD, check_filled
 from numaproof.harness.scenario.sizes import Sizes
@@ -31,6 +39,13 @@ class PodSpec(Protocol):
     def resources(self) -> frozenset[str]:
         """The plugins' resources that it asks for."""
 
+    @property
+    def is_bound(self) -> bool:
+        """Whether it asks for a place of its own, or tolerates taints that give one."""
+
+    def named_nodes(self) -> Iterator[int]:
+        """The NUMA nodes that it names, by their positions."""
+
     def manifest(self, sizes: Sizes, where: str) -> dict[str, Any]:
         """Its Pod manifest on a machine."""
 
@@ -51,6 +66,17 @@ class WrittenPod:
 
     name: str
     specs: tuple[ContainerSpec, ...]
+    tolerations: tuple[Mapping[str, Any], ...] = ()
+    place: Place = NOWHERE
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it asks for a place of its own, or tolerates taints that give one."""
+        return self.place != NOWHERE or names_own_taints(self.tolerations)
+
+    def named_nodes(self) -> Iterator[int]:
+        """The NUMA nodes that it names, by their positions."""
+        return self.place.named_nodes()
 
     @property
     def containers(self) -> tuple[str, ...]:
@@ -74,12 +100,15 @@ class WrittenPod:
         }
         if early := [_container(one, sizes, where) for one in self.specs if one.kind != "app"]:
             spec["initContainers"] = early
+        if self.tolerations:
+            spec["tolerations"] = [dict(one) for one in self.tolerations]
+        spec |= self.place.fields(sizes, f"{where}.admit")
         metadata = {"name": self.name, "namespace": "default", "uid": f"uid-{self.name}"}
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
 def written_pod(fields: Fields) -> WrittenPod:
-    """The pod of `name` and `containers`."""
+    """The pod of `name`, `containers` and, if they are there, `tolerations`, `numa` and `cpus`."""
     specs = []
     for i, item in enumerate(fields.items("containers", least=1)):
         one = Fields(item, fields.at("containers").at(i), ("name", "requests", "limits", "kind"))
@@ -89,7 +118,10 @@ def written_pod(fields: Fields) -> WrittenPod:
     names = [spec.name for spec in specs]
     if len(set(names)) != len(names):
         raise UserError(f"{fields.at('containers')}: names repeat: {names}; give each a name of its own")
-    return WrittenPod(fields.text("name"), tuple(specs))
+    tolerations = tuple(
+        parse_toleration(one, fields.at("tolerations").at(i)) for i, one in enumerate(fields.items("tolerations"))
+    )
+    return WrittenPod(fields.text("name"), tuple(specs), tolerations, parse_place(fields))
 
 
 def _container(spec: ContainerSpec, sizes: Sizes, where: str) -> dict[str, Any]:
@@ -115,6 +147,15 @@ class PodFromFile:
     lasting: frozenset[str]
     resources: frozenset[str]
     document: Mapping[str, Any]
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it asks for a place of its own, or tolerates taints that give one."""
+        return speaks_of_places(self.document["spec"])
+
+    def named_nodes(self) -> Iterator[int]:
+        """None: a manifest has ids of NUMA nodes, which the node knows or refuses."""
+        return iter(())
 
     def manifest(self, sizes: Sizes, where: str) -> dict[str, Any]:
         """Its Pod manifest on a machine."""

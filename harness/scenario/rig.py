@@ -1,6 +1,6 @@
 """What the driver needs of a node under test and its plugins; every kind of rig gives the same."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -42,13 +42,29 @@ class NodeUnderTest(Protocol):
 
     @property
     def offers(self) -> frozenset[str]:
-        """What it can beyond a kubelet's own interfaces: "explain"."""
+        """What it can beyond a kubelet's own interfaces: "explain"; "affinity": it knows the NUMA proposal's API."""
 
     def admit(self, manifest: Mapping[str, Any]) -> Outcome:
-        """Give a pod to the node."""
+        """Give a pod to the node; the reason for one that makes no sense is "Invalid"."""
 
     def explain(self, manifest: Mapping[str, Any]) -> list[str]:
         """What the node decided about a pod that it was just given, and why, in lines; only if it offers "explain"."""
+
+    def bind(self, name: str, numa_node_id: str | None, cpu_affinity: str | None, *, permitted: bool = True) -> Outcome:
+        """Give a pod that waits its NUMA node or its CPUs, with or without the permission; None: not told.
+
+        The reason is "Conflict" for one that has started, "NotFound" for one that is not there, "Forbidden" without the
+        permission, "Invalid" for what makes no sense. Like all that follows only if it offers "affinity".
+        """
+
+    def taint(self, add: Sequence[str], remove: Sequence[str]) -> Outcome:
+        """Change the node's taints: KEY=VALUE:EFFECT; to remove, KEY or KEY:EFFECT. It tells who is evicted."""
+
+    def set_quota(self, dedicated_cpu: str | None) -> Outcome:
+        """Limit the dedicated CPUs of all pods together; None: any number."""
+
+    def pending(self) -> Mapping[str, Mapping[str, Assignment]]:
+        """Pod name -> container name -> what it holds, of all pods that wait to be bound."""
 
     def remove(self, name: str) -> None:
         """Take a pod away; one that was not admitted holds nothing, and nothing happens."""

@@ -29,6 +29,7 @@ class Sizes:
     cpu_nodes: tuple[int, ...]  # those that are used: see `sizes_of`
     nodes: tuple[int, ...]  # by position: `cpu_nodes`, then all others
     cores: tuple[tuple[int, ...], ...]  # the CPUs of each core of the first NUMA node, by the lowest CPU
+    free_cpus: Mapping[int, tuple[int, ...]]  # NUMA node with CPUs -> those that are not reserved
 
     def resolve(self, text: str, where: str) -> str:
         """A Kubernetes quantity: a relative size worked out, anything else as it is."""
@@ -138,7 +139,17 @@ def sizes_of(machine: Machine, memory_static: bool, use_numa: int | None = None)
     }
     others = tuple(node for node in machine.node_ids if node not in cpu_nodes)
     reserved_memory = {node.id: kept[node.id] for node in machine.nodes if node.memory and kept[node.id]}
-    return Sizes(names, tuple(sorted(reserved)), reserved_memory, cpu_nodes, cpu_nodes + others, tuple(in_use[0]))
+    return Sizes(
+        names=names,
+        reserved_cpus=tuple(sorted(reserved)),
+        reserved_memory=reserved_memory,
+        cpu_nodes=cpu_nodes,
+        nodes=cpu_nodes + others,
+        cores=tuple(in_use[0]),
+        free_cpus={
+            node: tuple(sorted({cpu for core in here for cpu in core} - set(reserved))) for node, here in cores.items()
+        },
+    )
 
 
 def _cores(machine: Machine) -> dict[int, list[tuple[int, ...]]]:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from numaproof.fake_sysfs import Machine
+from numaproof.harness.scenario.binding import OFFER, names_own_taints
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.model import Needs
 from numaproof.harness.scenario.plugins import functions_of
@@ -19,13 +20,16 @@ def reason_not_to_run(
     *,
     runtime: str | None = None,
     usable_cpus: Collection[int] | None = None,
+    offers: Collection[str] | None = None,
 ) -> str | None:
     """Why an instance means nothing on its machine in a runtime; None: it applies.
 
     `usable_cpus` are those of the host that the runtime's containers may be pinned to; None: whatever they like.
+    `offers` is what the node under test can beyond a kubelet; None: everything.
     """
     return (
         _not_in(instance, machine, runtime, usable_cpus)
+        or _not_offered(instance, offers)
         or _of_own_machines(instance)
         or lacking(instance.scenario.needs, machine, sizes)
         or _beyond_masks(instance, machine)
@@ -44,6 +48,14 @@ def _not_in(
     if usable_cpus is not None and instance.argument == "host" and not set(machine.cpu_ids) <= set(usable_cpus):
         return f"pins containers to CPUs of the host, of which this process may only use {sorted(usable_cpus)}"
     return None
+
+
+def _not_offered(instance: Instance, offers: Collection[str] | None) -> str | None:
+    needed = {step.action.needs_offer for step in instance.scenario.steps} - {""}
+    if names_own_taints(instance.scenario.kubelet.get("registerWithTaints")):
+        needed.add(OFFER)
+    missing = sorted(needed - set(offers)) if offers is not None else []
+    return f"needs {missing[0]}, which the node under test does not offer" if missing else None
 
 
 def _is_elsewhere(instance: Instance) -> bool:
@@ -124,8 +136,11 @@ def _named_nodes(instance: Instance) -> Iterator[int]:
         for device in plugin.devices:
             yield from device["numa"] or ()
     for step in instance.scenario.steps:
+        yield from step.action.named_nodes()
         for expected in instance.expects(step):
             yield from expected.nodes or ()
+            yield from expected.confined.memory_nodes or ()
+            yield from _named_by_container({"cpus": expected.confined.cpus})
             for words in (*expected.containers.values(), expected.allocatable):
                 yield from _named_by_container(words)
 

@@ -1,6 +1,7 @@
 """The Topology Manager: asks the hint providers, merges, stores the affinity, has the resources allocated."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from numaproof.errors import UserError
@@ -161,8 +162,16 @@ class Manager(Store):
 
         def decide(container: str, hints: Sequence[Hints]) -> Decision:
             told = {**dict(zip(names, hints, strict=True)), **fixed}
-            decision = self._policy(tuple(told.values()), self._numa, self._options)
+            decision = _kept_within(bound, self._policy(tuple(told.values()), self._numa, self._options))
             steps.append(Step(container, told, decision))
             return decision
 
         return self._scope(pod, self._providers, decide)
+
+
+def _kept_within(bound: NodeMask | None, decision: Decision) -> Decision:
+    """The decision for a pod that is bound: it stays there, whatever the providers could not agree on."""
+    affinity = decision.hint.affinity
+    if bound is None or not decision.admit or (affinity is not None and not affinity & ~bound):
+        return decision
+    return replace(decision, hint=TopologyHint(bound, decision.hint.preferred and affinity is None))

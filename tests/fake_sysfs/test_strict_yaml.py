@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numaproof.fake_sysfs import strict_yaml
-from numaproof.fake_sysfs.strict_yaml import LONGEST_NUMBER, Where, YamlError, load, read
+from numaproof.fake_sysfs.strict_yaml import LONGEST_NUMBER, Where, YamlError, load, load_all, read, read_all
 
 
 @pytest.fixture(params=["CSafeLoader", "SafeLoader"], autouse=True)
@@ -143,3 +143,19 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
             read(tmp_path / name, largest=10)
     (tmp_path / "good").write_text("a: 1")
     assert read(tmp_path / "good").value == {"a": 1}
+
+
+def test_several_documents_are_read_where_they_are_asked_for(tmp_path: Path) -> None:
+    text = "a: 1\n---\n# nothing\n---\nb:\n  c: 2\n"
+    first, second = load_all(text, "x.yaml")
+    assert (first.value, second.value) == ({"a": 1}, {"b": {"c": 2}})
+    assert str(second.where.at("b").at("c")) == "x.yaml:6: b.c"
+    assert str(first.where.at("a")) == "x.yaml:1: a"
+    (tmp_path / "file").write_text(text)
+    assert [document.value for document in read_all(tmp_path / "file")] == [first.value, second.value]
+    assert load_all("", "x.yaml") == []
+
+
+def test_a_fault_in_a_later_document_has_its_line() -> None:
+    with pytest.raises(YamlError, match=r"x\.yaml:4: 'b' is there twice in one mapping; keep one"):
+        load_all("a: 1\n---\nb: 1\nb: 2\n", "x.yaml")

@@ -71,6 +71,7 @@ BAD = [
     ["machine", "write", "laptop", "/proc/no/such/place"],
     ["machine", "diff", "laptop", "no-such-machine"],
     ["cost", "solve", NOTHING, "--request", "cpu=1"],
+    ["schedule", NOTHING, "--nodes", "laptop"],
     ["policies", "--nodes", "0"],
     ["vectors", NOTHING],
     ["node", "--root", "/proc/no/such/place", "--machine", "laptop"],

@@ -29,6 +29,7 @@ from numaproof.harness.topology.manager import Manager
 from numaproof.harness.topology.policies import Decision
 from numaproof.harness.topology.selection import Selection
 from numaproof.harness.warm_commands import serve_commands
+from tests.suites.affinity_mutations import AFFINITY_MUTATIONS
 
 
 def _with_admission(policy: str, admits: Callable[[Decision], bool]) -> Callable[[Any], Any]:
@@ -186,6 +187,7 @@ MUTATIONS: dict[str, tuple[object, str, Callable[[Any], Any]]] = {
     ),
     "cost-forgets-the-pods-choice": (CostSelector, "select", _from_everything),
     "decisions-are-not-counted": (Measures, "decided", lambda _: lambda *_decided: None),
+    **AFFINITY_MUTATIONS,
 }
 UNCHANGED = "unchanged"
 

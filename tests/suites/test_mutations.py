@@ -41,6 +41,30 @@ CATCHES = {
     "cost-refuses-several-nodes": "cost/counts-suffice[xeon-2s-cost-container]",
     "cost-forgets-the-pods-choice": "cost/scopes[xeon-2s-cost-pod]",
     "decisions-are-not-counted": "interfaces/metrics-topology[xeon-2s-restricted-container]",
+    "any-toleration-matches": "affinity/untolerated[xeon-2s]",
+    "tolerations-match-by-key": "affinity/tolerations-match[xeon-2s]",
+    "nobody-is-evicted": "affinity/eviction[xeon-2s]",
+    "fractions-are-dedicated": "affinity/dedicated-demands[xeon-2s]",
+    "dedicated-cpus-are-shared": "affinity/dedicated-and-cpu-manager[xeon-2s-none]",
+    "any-place-is-free": "affinity/refused-bind[xeon-2s]",
+    "sets-of-cpus-are-not-checked": "affinity/bad-bind[xeon-2s]",
+    "numa-nodes-are-promised-twice": "affinity/numa-filled[xeon-2s-static]",
+    "nobody-waits": "affinity/two-phases[xeon-2s-none-pod]",
+    "wildcards-wait": "affinity/wildcard[xeon-2s]",
+    "pods-that-wait-hold-cpus": "affinity/second-bind-cpus[xeon-2s]",
+    "quota-forgets-pods-that-wait": "affinity/quota-pending[xeon-2s]",
+    "quota-is-ignored": "affinity/quota[xeon-2s]",
+    "started-pods-are-bound": "affinity/bind-after-start[xeon-2s]",
+    "refused-binds-are-kept": "affinity/refused-bind[xeon-2s]",
+    "anybody-may-bind": "affinity/permission[xeon-2s]",
+    "containers-have-parts": "affinity/containers-share[xeon-2s-container]",
+    "places-are-no-hints": "affinity/devices-follow[xeon-2s-restricted-container]",
+    "places-are-given-up": "affinity/device-conflict[xeon-2s-best-effort-pod]",
+    "halves-of-cores-are-given-twice": "affinity/half-of-a-core[laptop]",
+    "strict-memory-is-ignored": "affinity/memory-strict[xeon-2s-None]",
+    "preferred-memory-is-strict": "affinity/memory-preferred[xeon-2s-Static-none]",
+    "pods-that-wait-are-forgotten": "affinity/restart[xeon-2s-static]",
+    "taints-are-forgotten": "affinity/restart[xeon-2s-none]",
 }
 ELSEWHERE = "epyc-7742-nps1"  # none of these names it in its matrix
 # mutation -> an instance that must catch it on a machine that it was not written for
@@ -55,6 +79,9 @@ CATCHES_ELSEWHERE = {
     "cost-takes-the-greedy-walk": "cost/pipeline[epyc-7742-nps1-cost-pod]",
     "cost-breaks-pairs": "cost/singles-leave-pairs[epyc-7742-nps1-cost-container]",
     "costs-of-the-system-are-dropped": "cost/memory-of-the-near-node[epyc-7742-nps1-cost-container]",
+    "any-place-is-free": "affinity/refused-bind[epyc-7742-nps1]",
+    "quota-forgets-pods-that-wait": "affinity/quota-pending[epyc-7742-nps1]",
+    "places-are-no-hints": "affinity/devices-follow[epyc-7742-nps1-restricted-pod]",
 }
 
 

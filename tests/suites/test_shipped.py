@@ -31,10 +31,14 @@ THEMES = {
     "views",
     "workload",
     "cost",
+    "affinity",
 }
 
 # Stories about an oddity that few machines have; each file says which. All others fit whatever has what they need.
 OWN_MACHINES = {
+    "affinity/cpus-of-two-nodes",
+    "affinity/half-of-a-core",
+    "affinity/node-without-cpus",
     "complaints/endless-distribution",
     "complaints/offline-cpus",
     "complaints/same-node-other-bridge",

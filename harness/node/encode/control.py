@@ -193,7 +193,7 @@ def state_message(
         pods=map(pod_message, snapshot.pods),
         shared_cpus=sorted(snapshot.shared_cpus),
         reserved_cpus=sorted(reserved_cpus),
-        free_cpus=sorted(snapshot.shared_cpus & snapshot.allocatable_cpus),
+        free_cpus=sorted(snapshot.free_cpus),
         memory=[
             api.NodeMemory(node=node, resource=resource, allocatable=table.allocatable, free=table.free)
             for node, state in sorted(snapshot.memory.items())

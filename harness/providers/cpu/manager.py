@@ -76,6 +76,11 @@ class CpuManager:
         """The CPUs that can be given away exclusively, taken or not; none under policy none."""
         return ids_of(self.topology.cpus & ~self._reserved) if self._static else frozenset()
 
+    @property
+    def free(self) -> frozenset[int]:
+        """The CPUs that can still be given away exclusively; none under policy none."""
+        return ids_of(self._available()) if self._static else frozenset()
+
     def restore(
         self,
         assignments: Mapping[ContainerKey, Collection[int]],

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from itertools import pairwise
 
 from numaproof.errors import UserError
@@ -37,27 +38,7 @@ class CpuTopology:
     @classmethod
     def of(cls, rows: Iterable[Collection[int]]) -> "CpuTopology":
         """The topology of rows (cpu, core, uncore cache, NUMA node, socket); core ids are unique in the machine."""
-        table = [tuple(row) for row in rows]
-        groups: dict[Level, dict[int, CpuSet]] = {level: defaultdict(int) for level in Level}
-        node_of: dict[int, int] = {}
-        for row in table:
-            if row[0] in node_of:
-                raise UserError(f"CPU topology: CPU {row[0]} is given twice; give each CPU one row")
-            node_of[row[0]] = row[Level.NODE.value]
-            for level in Level:
-                groups[level][row[level.value]] |= 1 << row[0]
-        if not table:
-            raise UserError("CPU topology: no CPU is online; a node needs at least one")
-        inner: dict[tuple[Level, Level], dict[int, tuple[int, ...]]] = {}
-        for pair in _PAIRS:
-            found: dict[int, set[int]] = defaultdict(set)
-            for row in table:
-                found[row[pair[0].value]].add(row[pair[1].value])
-            inner[pair] = {outer: tuple(sorted(ids)) for outer, ids in found.items()}
-        cpus = 0
-        for group in groups[Level.NODE].values():
-            cpus |= group
-        return cls(cpus, {level: dict(found) for level, found in groups.items()}, node_of, inner)
+        return _grouped(tuple(tuple(row) for row in rows))
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -106,3 +87,27 @@ _SOCKETS_FIRST = {
 _PAIRS = {pair for path in (*_NODES_FIRST.values(), *_SOCKETS_FIRST.values()) for pair in pairwise(path)} | {
     (Level.CACHE, Level.CORE)
 }
+
+
+@lru_cache(maxsize=64)  # a thousand nodes on machines of a few kinds share these, and nobody changes one
+def _grouped(table: tuple[tuple[int, ...], ...]) -> CpuTopology:
+    groups: dict[Level, dict[int, CpuSet]] = {level: defaultdict(int) for level in Level}
+    node_of: dict[int, int] = {}
+    for row in table:
+        if row[0] in node_of:
+            raise UserError(f"CPU topology: CPU {row[0]} is given twice; give each CPU one row")
+        node_of[row[0]] = row[Level.NODE.value]
+        for level in Level:
+            groups[level][row[level.value]] |= 1 << row[0]
+    if not table:
+        raise UserError("CPU topology: no CPU is online; a node needs at least one")
+    inner: dict[tuple[Level, Level], dict[int, tuple[int, ...]]] = {}
+    for pair in _PAIRS:
+        found: dict[int, set[int]] = defaultdict(set)
+        for row in table:
+            found[row[pair[0].value]].add(row[pair[1].value])
+        inner[pair] = {outer: tuple(sorted(ids)) for outer, ids in found.items()}
+    cpus = 0
+    for group in groups[Level.NODE].values():
+        cpus |= group
+    return CpuTopology(cpus, {level: dict(found) for level, found in groups.items()}, node_of, inner)

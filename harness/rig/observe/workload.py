@@ -23,7 +23,7 @@ class Workload:
     """A container that is to be started, with what a node decided about it."""
 
     name: str
-    cpus: tuple[int, ...]  # exclusive ones; empty: it may run anywhere
+    cpus: tuple[int, ...]  # exclusive ones, or those that its pod is bound to; empty: it may run anywhere
     memory_nodes: tuple[int, ...]  # empty: its memory may come from anywhere
     response: plugin_api.ContainerAllocateResponse  # what all plugins together want it to be given
 

@@ -1,8 +1,8 @@
 """What every kind of step has: how it is read, what must hold before a start, and what it does."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from numaproof.errors import UserError
@@ -38,12 +38,27 @@ class Known:
 
 @dataclass(slots=True)
 class Story:
-    """A scenario while it runs: its rig, its machine, and what the pods that the node admitted must keep."""
+    """A scenario while it runs: its rig, its machine, what the pods that were admitted must keep, and who must wait."""
 
     rig: Rig
     machine: Machine
     sizes: Sizes
     pods: dict[str, Outcome] = field(default_factory=dict)
+    waiting: set[str] = field(default_factory=set)  # the pods that the node must keep, without giving them anything
+
+    def decided(self, pod: PodSpec, outcome: Outcome) -> None:
+        """Remember what the node answered about a pod: what it got it must keep, and if it waits it must wait on."""
+        if outcome.admitted:
+            kept = {name: given for name, given in outcome.containers.items() if name in pod.lasting}
+            self.pods[pod.name] = replace(outcome, containers=kept)
+            self.waiting.discard(pod.name)
+        elif outcome.waits:
+            self.waiting.add(pod.name)
+
+    def gone(self, name: str) -> None:
+        """Expect no more of a pod."""
+        self.pods.pop(name, None)
+        self.waiting.discard(name)
 
     def held(self) -> Outcome:
         """What all pods hold together, by `pod/container`."""
@@ -70,6 +85,21 @@ class Action(ABC):
     restarts_node: ClassVar[bool] = False  # so that the node may refuse to start again
     changes_machine: ClassVar[bool] = False  # so that its tree cannot be shared
     starts_containers: ClassVar[bool] = False  # which not every runtime can
+    evicts: ClassVar[bool] = False  # so that pods may go by it
+
+    @property
+    def needs_offer(self) -> str:
+        """What the node under test must offer for it; empty: nothing."""
+        return ""
+
+    @property
+    def about(self) -> PodSpec | None:
+        """The pod that the node decides about; None: no single one."""
+        return None
+
+    def named_nodes(self) -> Iterator[int]:
+        """The NUMA nodes that it names, by their positions."""
+        return iter(())
 
     @classmethod
     @abstractmethod

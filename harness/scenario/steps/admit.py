@@ -1,10 +1,12 @@
 """`admit`: a pod is given to the node."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Self
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import Where
+from numaproof.harness.scenario.binding import OFFER, PLACE_KEYS
 from numaproof.harness.scenario.fields import Fields
 from numaproof.harness.scenario.pods import PodSpec, pod_from_file, written_pod
 from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
@@ -18,6 +20,13 @@ class Admit(Action):
       expect: {admitted: true, aligned: container}
     - admit: {file: pod.yaml, name: second}
       expect: {reason: TopologyAffinityError}
+    - admit:
+        name: bound
+        tolerations: [CPUAffinity=dedicated, {key: NUMACPUAffinity, operator: Exists}]
+        numa: 1
+        cpus: {numa: 1, count: 2, skip: 1}
+        containers: [{name: app, requests: {cpu: 2}}]
+      expect: {admitted: true, confined: {cpus: {1: 2}, memory_nodes: [1]}}
     """
 
     name = "admit"
@@ -26,10 +35,12 @@ class Admit(Action):
 
     @classmethod
     def parse(cls, value: Any, where: Where, known: Known) -> Self:
-        """`name` and `containers`, or `file` and perhaps `name`."""
-        fields = Fields(value, where, ("name", "containers", "file"))
-        if "file" in fields and "containers" in fields:
-            raise UserError(f"{fields.at('file')}: the file has the containers; drop one of file, containers")
+        """`name`, `containers` and where the pod is bound to, or `file` and perhaps `name`."""
+        of_a_pod = ("containers", "tolerations", *PLACE_KEYS)
+        fields = Fields(value, where, ("name", *of_a_pod, "file"))
+        for key in of_a_pod if "file" in fields else ():
+            if key in fields:
+                raise UserError(f"{fields.at('file')}: the file has the {key}; drop one of file, {key}")
         pod = pod_from_file(fields) if "file" in fields else written_pod(fields)
         for resource in sorted(pod.resources - known.devices.keys()):
             offered = ", ".join(sorted(known.devices)) or "none"
@@ -37,12 +48,24 @@ class Admit(Action):
         known.pods[pod.name] = pod
         return cls(pod)
 
+    @property
+    def needs_offer(self) -> str:
+        """A kubelet knows no pods that are bound."""
+        return OFFER if self.pod.is_bound else ""
+
+    @property
+    def about(self) -> PodSpec:
+        """The pod."""
+        return self.pod
+
+    def named_nodes(self) -> Iterator[int]:
+        """Where it is bound to."""
+        return self.pod.named_nodes()
+
     def act(self, story: Story, where: str) -> Done:
         """Give the pod to the node; what it gets it must keep."""
         outcome = story.rig.node.admit(self.pod.manifest(story.sizes, where))
-        if outcome.admitted:
-            kept = {name: given for name, given in outcome.containers.items() if name in self.pod.lasting}
-            story.pods[self.pod.name] = replace(outcome, containers=kept)
+        story.decided(self.pod, outcome)
         return Done(outcome)
 
     def explain(self, story: Story, where: str) -> list[str]:

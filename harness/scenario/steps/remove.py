@@ -25,5 +25,5 @@ class Remove(Action):
     def act(self, story: Story, where: str) -> Done:
         """Take the pod away."""
         story.rig.node.remove(self.pod)
-        story.pods.pop(self.pod, None)
+        story.gone(self.pod)
         return Done(story.held())

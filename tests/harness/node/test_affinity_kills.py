@@ -50,6 +50,7 @@ class Books:
 
     pods: dict[str, set[State]] = field(default_factory=dict)
     tainted: set[bool] = field(default_factory=lambda: {False})
+    was_tainted: bool = False  # at any time since the last look: an answer may be written down long after an eviction
     quota: set[str | None] = field(default_factory=lambda: {None})
     answers: int = 0
     bound: int = 0
@@ -66,7 +67,7 @@ class Books:
     def is_now(self, name: str, state: State) -> None:
         with self.lock:
             self.pods[name] = {state}
-            if name.startswith("plain") and True in self.tainted:
+            if name.startswith("plain") and self.was_tainted:
                 self.pods[name].add(None)  # it may be evicted before anybody looks
             self.bound += state is not None and state[0] == "runs" and bool(state[2])
 
@@ -87,7 +88,7 @@ class Books:
         self._check_nothing_is_half_done(state)
         self._check_files(root, state)
         self.pods = {name: {one} for name, one in present.items()}
-        self.tainted, self.quota = {tainted}, {quota}
+        self.tainted, self.was_tainted, self.quota = {tainted}, tainted, {quota}
 
     def _check_nothing_is_half_done(self, state: api.StateResponse) -> None:
         held: list[int] = []
@@ -221,6 +222,7 @@ class Housekeeper(Worker):
         with self.books.lock:
             adds = self.books.tainted == {False}
             self.books.tainted = {True, False}
+            self.books.was_tainted = True
             if adds:
                 for name, states in self.books.pods.items():
                     if name.startswith("plain"):

@@ -272,8 +272,8 @@ def test_a_pod_that_waits_has_a_file_and_its_fields_are_trusted_no_more_than_oth
         file = place / "pod-u.json"
         content = json.loads(file.read_text())
         del content["checksum"]
-        wrongs: list[dict[str, Any]] = [{"waits": 5}, {"waits": "yes"}, {"waits": []}, {"numaMemoryPolicy": "loose"}]
-        for wrong in wrongs:
+        faults: list[dict[str, Any]] = [{"waits": 5}, {"waits": "yes"}, {"waits": []}, {"numaMemoryPolicy": "loose"}]
+        for wrong in faults:
             file.write_text(summed(content | wrong))
             with pytest.raises(UserError, match=r"pod-u.json: .*delete this file"):
                 pods.load(place)

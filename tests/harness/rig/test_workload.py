@@ -121,6 +121,23 @@ def test_init_containers_have_ended_and_sidecars_run() -> None:
     )
 
 
+def test_containers_of_a_bound_pod_run_in_its_cgroup() -> None:
+    pod = api.Pod(name="p", binding=api.Binding(numa_node_id="1", cpuset_cpus=[4, 5], cpuset_mems=[1]))
+    pod.containers.add(name="init", init=True)
+    pod.containers.add(name="side", init=True, restartable=True)
+    pod.containers.add(name="app")
+    found = workloads_of(pod)
+    assert [(one.name, one.cpus, one.memory_nodes) for one in found] == [("side", (4, 5), (1,)), ("app", (4, 5), (1,))]
+
+
+def test_what_a_manager_gave_to_a_container_of_a_bound_pod_is_its_own() -> None:
+    pod = api.Pod(name="p", binding=api.Binding(numa_node_id="1", cpuset_cpus=[4, 5, 6]))
+    pod.containers.add(name="app", cpus=[5]).memory.add(resource="memory", size=1 << 20, nodes=[1, 0])
+    pod.containers.add(name="helper")
+    found = workloads_of(pod)
+    assert [(one.cpus, one.memory_nodes) for one in found] == [((5,), (0, 1)), ((4, 5, 6), ())]
+
+
 def test_a_mount_of_nothing_cannot_be_started(place: Path) -> None:
     def of_nothing(program: Program) -> Program:
         return replace(program, binds=(Bind(place / "none", "/opt/np-library"),))

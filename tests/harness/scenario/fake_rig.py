@@ -2,17 +2,18 @@
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from numaproof import fake_sysfs
+from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.providers.memory import Block
 from numaproof.harness.scenario.drive import drive
 from numaproof.harness.scenario.instances import Instance
-from numaproof.harness.scenario.outcome import Outcome
+from numaproof.harness.scenario.outcome import Confined, Outcome
 from numaproof.harness.scenario.parse import parse_scenario
 from numaproof.harness.scenario.sizes import sizes_of
 
@@ -34,9 +35,12 @@ def given_of(
 
 
 class FakeRig:
-    """A node that gives every pod the next CPU and the next GPU, does what it is told, and remembers it."""
+    """A node that gives every pod the next CPU and the next GPU, does what it is told, and remembers it.
 
-    offers = frozenset({"explain"})
+    Pods with tolerations wait until they are bound to CPUs, which are then theirs.
+    """
+
+    offers = frozenset({"explain", "affinity"})
 
     def __init__(self) -> None:
         self.held: Held = {}
@@ -48,12 +52,19 @@ class FakeRig:
         self.mistell: Callable[[Held], None] = lambda told: None  # what goes wrong in what PodResources lists
         self.forgets = ""  # the pod that PodResources does not get
         self.explained: list[str] = []  # why it does what it does
+        self.waiting: Held = {}  # who waits, and what it holds
+        self.refusal: Outcome | None = None  # what it says to whatever it is asked to change; None: it does it
+        self.evicts: tuple[str, ...] = ()  # who goes at the next taint
         self.asked: list[str] = []  # what was asked only because a step expects something of it
 
     def admit(self, manifest: Mapping[str, Any]) -> Outcome:
         self.done.append(("admit", manifest["metadata"]["name"]))
         if len(self.held) == 3:
             return Outcome(False, "TopologyAffinityError", "no locality")
+        if "tolerations" in manifest["spec"]:
+            self.waiting[manifest["metadata"]["name"]] = {"app": Assignment()}
+            self.disturb(self.waiting)
+            return Outcome(False, "Pending", "spec.cpuAffinity is missing")
         self.allocations += 1
         given = self.answer(given_of({self.allocations}, (), {GPU: {f"gpu-{self.allocations}": (0,)}}))
         containers = {"app": given}
@@ -61,9 +72,35 @@ class FakeRig:
         self.disturb(self.held)
         return Outcome(True, containers=containers)
 
+    def bind(self, name: str, numa_node_id: str | None, cpu_affinity: str | None, *, permitted: bool = True) -> Outcome:
+        self.done.append(("bind", name, numa_node_id, cpu_affinity, permitted))
+        if self.refusal is not None:
+            return self.refusal
+        if cpu_affinity is None:
+            return Outcome(False, "Pending", "spec.cpuAffinity is missing")
+        cpus = frozenset(parse_cpulist(cpu_affinity))
+        del self.waiting[name]
+        self.held[name] = {"app": self.answer(given_of(cpus))}
+        return Outcome(True, containers=dict(self.held[name]), confined=Confined(cpus, frozenset({0})))
+
+    def taint(self, add: Sequence[str], remove: Sequence[str]) -> Outcome:
+        self.done.append(("taint", tuple(add), tuple(remove)))
+        for name in self.evicts:
+            self.held.pop(name, None)
+            self.waiting.pop(name, None)
+        return self.refusal or Outcome(True, evicted=self.evicts)
+
+    def set_quota(self, dedicated_cpu: str | None) -> Outcome:
+        self.done.append(("quota", dedicated_cpu))
+        return self.refusal or Outcome(True)
+
+    def pending(self) -> Mapping[str, Mapping[str, Assignment]]:
+        return self.waiting
+
     def remove(self, name: str) -> None:
         self.done.append(("remove", name))
         self.held.pop(name, None)
+        self.waiting.pop(name, None)
 
     @property
     def node(self) -> "FakeRig":

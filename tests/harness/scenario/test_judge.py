@@ -1,5 +1,6 @@
 """The judge: each expectation holds where it should, and is seen failing where it should not."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ from numaproof.fake_sysfs.pci_places import places
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.providers.memory import Block
 from numaproof.harness.scenario.judge import differences
-from numaproof.harness.scenario.model import Expected, ExpectedCost
-from numaproof.harness.scenario.outcome import ChosenCost, Outcome, Seen
+from numaproof.harness.scenario.model import Expected, ExpectedConfined, ExpectedCost
+from numaproof.harness.scenario.outcome import ChosenCost, Confined, Outcome, Seen
 from numaproof.harness.scenario.sizes import sizes_of
 from tests.harness.scenario.fake_rig import given_of
 
@@ -43,6 +44,10 @@ def one(given: Assignment) -> Outcome:
 
 def costing(cost: float, *, optimal: bool = True) -> Outcome:
     return Outcome(True, containers={"c": ON_ZERO}, cost=ChosenCost(cost, optimal))
+
+
+def confined_to(cpus: Collection[int], nodes: Collection[int]) -> Outcome:
+    return Outcome(True, confined=Confined(frozenset(cpus), frozenset(nodes)))
 
 
 # An expectation, an outcome that meets it, one that does not, and a part of what is said then.
@@ -109,6 +114,36 @@ TABLE: list[tuple[Expected, Outcome, Outcome, str]] = [
         "expected e/g for c, were none",
     ),
     (
+        Expected(confined=ExpectedConfined(cpus={1: "half numa.cpus + 1"}, memory_nodes=(1,))),
+        confined_to({5, 6}, {1}),
+        confined_to({1, 6}, {1}),
+        "expected the pod's cgroup's CPUs by NUMA node {1: 2}, were {0: 1, 1: 1}",
+    ),
+    (
+        Expected(confined=ExpectedConfined(memory_nodes=())),
+        confined_to({5}, ()),
+        confined_to({5}, {0}),
+        "expected the pod's memory confined to [], was to [0]",
+    ),
+    (
+        Expected(confined=ExpectedConfined(cpus="5")),
+        confined_to({5}, ()),
+        one(ON_ZERO),
+        "expected a bound pod, was one that is confined to nothing",
+    ),
+    (
+        Expected(evicted=frozenset({"a", "b"})),
+        Outcome(True, evicted=("b", "a")),
+        Outcome(True, evicted=("b",)),
+        "expected that ['a', 'b'] are evicted, were ['b']",
+    ),
+    (
+        Expected(admitted=True),
+        one(ON_ZERO),
+        Outcome(False, "Pending", "x"),
+        "expected admission, was pended (Pending: x)",
+    ),
+    (
         Expected(containers={"c": {"same_cpus_as": "d"}}),
         Outcome(True, containers={"c": ON_ONE, "d": ON_ONE}),
         Outcome(True, containers={"c": ON_ZERO, "d": ON_ONE}),
@@ -168,6 +203,13 @@ def test_nodes_are_told_by_their_positions(expected: Expected, held: bool) -> No
     node_of_cpu = {cpu.id: cpu.node for cpu in POWER.cpus}
     seen = Seen(one(ON_EIGHT), metrics={'m{numa_node="8"}': 4.0, 'm{numa_node="0"}': 0.0})
     assert (differences(expected, seen, sizes, node_of_cpu, {}, "steps[0]") == []) is held
+
+
+@pytest.mark.parametrize(("waiting", "held"), [(("b", "a"), True), (("a",), False), (("a", "b", "c"), False)])
+def test_exactly_these_pods_wait(waiting: tuple[str, ...], held: bool) -> None:
+    expected = Expected(pending=frozenset({"a", "b"}))
+    told = differences(expected, Seen(one(ON_ZERO), pending=waiting), SIZES, NODE_OF_CPU, PLACES, "steps[0]")
+    assert told == ([] if held else [f"steps[0]: expected that ['a', 'b'] wait, were {sorted(waiting)}"])
 
 
 def test_a_message_with_sizes() -> None:

@@ -52,6 +52,15 @@ def test_a_core_of_every_node_is_reserved() -> None:
         assert sum(cpu.id in reserved for cpu in cpus) == 2
 
 
+def test_what_is_not_reserved_is_free() -> None:
+    machine = uneven()
+    for sizes in (sizes_of(machine, memory_static=False), sizes_of(machine, memory_static=False, use_numa=1)):
+        everywhere = sorted(cpu for cpus in sizes.free_cpus.values() for cpu in cpus)
+        assert sorted({*everywhere, *sizes.reserved_cpus}) == [cpu.id for cpu in machine.cpus if cpu.online]
+        assert all(len(sizes.free_cpus[node]) == sizes.names["numa.cpus"] for node in sizes.cpu_nodes)
+        assert sum(map(len, sizes.free_cpus.values())) == sizes.names["machine.cpus"]
+
+
 @pytest.mark.parametrize(
     "text", ["numa.cores", "numa.cpus * 2", "some numa.cpus", "numa.cpus +", "numa.cpus + some.cpus"]
 )

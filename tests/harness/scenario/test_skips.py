@@ -7,12 +7,19 @@ from typing import Any
 import pytest
 
 from numaproof import fake_sysfs
+from numaproof.harness.scenario.binding import CpusOfNode, Place
 from numaproof.harness.scenario.instances import Instance
-from numaproof.harness.scenario.model import Expected, Needs, Scenario, Step
+from numaproof.harness.scenario.model import Expected, ExpectedConfined, Needs, Scenario, Step
+from numaproof.harness.scenario.pods import WrittenPod
 from numaproof.harness.scenario.sizes import sizes_of
 from numaproof.harness.scenario.skips import lacking, reason_not_to_run
+from numaproof.harness.scenario.steps.action import Action
+from numaproof.harness.scenario.steps.admit import Admit
+from numaproof.harness.scenario.steps.bind import Bind
+from numaproof.harness.scenario.steps.quota import Quota
 from numaproof.harness.scenario.steps.remove import Remove
 from numaproof.harness.scenario.steps.start import Start
+from numaproof.harness.scenario.steps.taint import Taint
 
 # 2 NUMA nodes with CPUs, 8 cores of 2 threads each; 2 MiB pages everywhere, no GPU.
 MACHINE = fake_sysfs.parse_machine("pack:2 [numa(memory=4GiB)] core:8 pu:2")
@@ -74,6 +81,55 @@ def test_what_names_a_numa_node_needs_it() -> None:
     assert reason(names(1)) is None
     assert reason(names(2)) == f"speaks of 3 NUMA nodes with CPUs, {MACHINE.name} has 2"
     assert reason(names(2), "own") is None
+
+
+def test_a_place_on_a_numa_node_needs_it() -> None:
+    def bound(*actions: Action) -> Scenario:
+        return scenario(*(Step(action, (), "steps[0]") for action in actions))
+
+    def pod(place: Place) -> WrittenPod:
+        return WrittenPod("p", (), place=place)
+
+    said = f"speaks of 3 NUMA nodes with CPUs, {MACHINE.name} has 2"
+    assert (
+        reason(bound(Admit(pod(Place(1))), Bind(pod(Place()), Place(-1, CpusOfNode(1, "1")), permitted=True))) is None
+    )
+    assert reason(bound(Admit(pod(Place(2))))) == said
+    assert reason(bound(Bind(pod(Place()), Place(None, CpusOfNode(2, "1")), permitted=True))) == said
+    assert reason(bound(Admit(pod(Place("2", "99"))))) is None
+    confined = Expected(confined=ExpectedConfined(memory_nodes=(2,)))
+    assert reason(scenario(Step(Remove("a"), (confined,), "steps[0]"))) == said
+    confined = Expected(confined=ExpectedConfined(cpus={2: "1"}))
+    assert reason(scenario(Step(Remove("a"), (confined,), "steps[0]"))) == said
+
+
+OWN = {"key": "CPUAffinity", "value": "dedicated", "effect": "NoScheduleNoAdmitNoExecute"}
+PLAIN = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        Taint(("CPUAffinity=dedicated:NoScheduleNoAdmitNoExecute",), ()),
+        Quota("1"),
+        Bind(WrittenPod("p", ()), Place(0), permitted=True),
+        Admit(WrittenPod("p", (), place=Place(0))),
+        Admit(WrittenPod("p", (), tolerations=(OWN,))),
+    ],
+)
+def test_a_kubelet_knows_no_places(action: Action) -> None:
+    story = scenario(Step(action, (), "steps[0]"))
+    said = "needs affinity, which the node under test does not offer"
+    assert reason(story, offers={"explain"}) == said
+    assert reason(story, offers={"explain", "affinity"}) is None
+    assert reason(story) is None
+
+
+def test_a_kubelet_knows_taints_and_tolerations_of_others() -> None:
+    story = scenario(Step(Admit(WrittenPod("p", (), tolerations=(PLAIN,))), (), "steps[0]"))
+    assert reason(replace(story, kubelet={"registerWithTaints": [PLAIN]}), offers=()) is None
+    said = "needs affinity, which the node under test does not offer"
+    assert reason(replace(story, kubelet={"registerWithTaints": [PLAIN, OWN]}), offers=()) == said
 
 
 STARTS = scenario(Step(Start("a"), (), "steps[0]"))

@@ -1,0 +1,183 @@
+"""Which NUMA nodes the Topology Manager would give a pod's containers, going by what zones tell."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from numaproof.harness.affinity.ledger import is_memory
+from numaproof.harness.affinity.needs import Need
+from numaproof.harness.affinity.node_topology import ZoneStatus
+from numaproof.harness.affinity.zones import CPU
+from numaproof.harness.topology.bitmask import NodeMask, ids_of
+from numaproof.harness.topology.hints import Demand
+from numaproof.harness.topology.mask_search import lowest_mask, smallest_size
+
+MEMORY = "memory"
+ALIGNING = ("single-numa-node", "restricted", "strict")  # the policies that refuse what is not aligned
+
+Positions = tuple[int, ...]  # of zones in their order: ids may be too high for a mask
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """A container, or the whole pod, that finds no place, and what the zones had left when it was its turn."""
+
+    need: Need
+    wanted: tuple[tuple[str, int], ...]  # by resource, of what is aligned here; cpu in CPUs
+    left: tuple[tuple[int, ...], ...]  # for each zone, in the order of `wanted`
+
+
+class Stock:
+    """What is left of each zone while the containers of a pod take from it, one after another.
+
+    What an init container had counts as left, for the containers after it have it again: CPUs and devices on the same
+    NUMA node only, for their hints must hold all that is to be reused.
+    """
+
+    def __init__(self, zones: Sequence[ZoneStatus], unaligned: Collection[str]) -> None:
+        self.zones = zones
+        self._told = frozenset().union(*(zone.capacity for zone in zones))
+        self._aligns_cpus = CPU in self._told and CPU not in unaligned
+        self._aligns_memory = MEMORY not in unaligned and any(map(is_memory, self._told))
+        self._taken: dict[tuple[int, str], int] = {}
+        self._reusable: dict[tuple[int, str], int] = {}
+
+    def wanted(self, need: Need) -> tuple[tuple[str, int], ...]:
+        """What of a need is aligned here."""
+        found = [(CPU, need.cpus)] if need.cpus and self._aligns_cpus else []
+        if self._aligns_memory:
+            found += need.memory.items()
+        found += ((name, amount) for name, amount in need.devices.items() if name in self._told)
+        return tuple(found)
+
+    def left(self, position: int, resource: str) -> int:
+        """What a zone has left of a resource, of cpu in whole CPUs."""
+        amount = self.zones[position].available.get(resource, 0)
+        if resource == CPU:
+            amount //= 1000
+        return amount - self._taken.get((position, resource), 0) if self._taken else amount
+
+    def holds(self, position: int, wanted: Iterable[tuple[str, int]]) -> bool:
+        """Whether one zone has all of it."""
+        capacity = self.zones[position].capacity
+        for resource, amount in wanted:
+            if self.left(position, resource) < amount or not (is_memory(resource) or capacity.get(resource)):
+                return False
+            if self._reusable and any(other != position for other in self._compulsory(resource)):
+                return False
+        return True
+
+    def take(self, need: Need, wanted: Iterable[tuple[str, int]], positions: Positions) -> None:
+        """Give a need's amounts from zones, the lowest first."""
+        for resource, amount in wanted:
+            missing = amount
+            for position in positions:
+                key = position, resource
+                part = min(missing, max(self.left(position, resource), 0)) if len(positions) > 1 else missing
+                missing -= part
+                before = self._reusable.get(key, 0)
+                if need.ends:
+                    self._reusable[key] = max(before, part)
+                else:
+                    self._reusable[key] = max(before - part, 0)
+                    self._taken[key] = self._taken.get(key, 0) + part
+
+    def demands(self, wanted: Iterable[tuple[str, int]], positions: Positions) -> Iterator[Demand]:
+        """What a set of zones has to have, by position."""
+        for resource, amount in wanted:
+            yield Demand(amount, tuple((NodeMask(1 << at), self.left(at, resource)) for at in positions))
+            yield from (Demand(1, ((NodeMask(1 << at), 1),)) for at in self._compulsory(resource))
+
+    def hosts(self, wanted: Sequence[tuple[str, int]]) -> Positions:
+        """The zones that may be among several that share a need.
+
+        Each has some of every device and CPUs; and no memory of it is taken, as memory of several NUMA nodes is
+        pinned to a group of its own.
+        """
+        return tuple(
+            position
+            for position, zone in enumerate(self.zones)
+            if all(
+                self.left(position, resource) == zone.allocatable.get(resource, 0)
+                if is_memory(resource)
+                else zone.capacity.get(resource)
+                for resource, _ in wanted
+            )
+        )
+
+    def _compulsory(self, resource: str) -> list[int]:
+        if is_memory(resource):
+            return []
+        return [position for (position, name), amount in self._reusable.items() if name == resource and amount]
+
+
+def lack(needs: Sequence[Need], stock: Stock, policy: str, only: int | None = None) -> Lack | None:
+    """The first need that the policy has no place for, those before it served; None: it has one for all.
+
+    `only` is the position of the one zone that everything has to come from; None: any will do. The policy's own
+    choice among several is the lowest. Policies that admit what is not aligned lack nothing.
+    """
+    if policy not in ALIGNING:
+        return None
+    for index, need in enumerate(needs):
+        wanted = stock.wanted(need)
+        if not wanted:
+            continue
+        found = _placed(wanted, stock, policy, only)
+        if found is None:
+            return Lack(need, wanted, tuple(_lefts(stock, wanted)))
+        if index + 1 < len(needs):
+            stock.take(need, wanted, found)
+    return None
+
+
+def _lefts(stock: Stock, wanted: Iterable[tuple[str, int]]) -> Iterator[tuple[int, ...]]:
+    resources = [resource for resource, _ in wanted]
+    for position in range(len(stock.zones)):
+        yield tuple(max(stock.left(position, resource), 0) for resource in resources)
+
+
+def _placed(wanted: Sequence[tuple[str, int]], stock: Stock, policy: str, only: int | None) -> Positions | None:
+    for position in range(len(stock.zones)) if only is None else (only,):
+        if stock.holds(position, wanted):
+            return (position,)
+    if only is not None or policy == "single-numa-node":
+        return None
+    return _together(wanted, stock)
+
+
+def _together(wanted: Sequence[tuple[str, int]], stock: Stock) -> Positions | None:
+    """The lowest zones that hold it together, as few as each resource would need if nobody else had any.
+
+    That number has to be the same for all resources, or no set of NUMA nodes is preferred by all of them.
+    """
+    sizes = set(_fewest(wanted, stock.zones))
+    if len(sizes) != 1 or None in sizes:
+        return None
+    [size] = sizes
+    hosts = stock.hosts(wanted)
+    mask = lowest_mask(NodeMask(sum(1 << at for at in hosts)), size or 0, tuple(stock.demands(wanted, hosts)))
+    return None if mask is None else ids_of(mask)
+
+
+def _fewest(wanted: Sequence[tuple[str, int]], zones: Sequence[ZoneStatus]) -> Iterator[int | None]:
+    """The fewest zones for each resource, and for all kinds of memory together: with everything free."""
+    everywhere = NodeMask((1 << len(zones)) - 1)
+    kinds = [(name, amount) for name, amount in wanted if is_memory(name)]
+    for resource, amount in wanted:
+        if is_memory(resource):
+            continue
+        unit = 1000 if resource == CPU else 1
+        supply = ((NodeMask(1 << at), zone.capacity.get(resource, 0) // unit) for at, zone in enumerate(zones))
+        yield smallest_size(everywhere, (Demand(amount, tuple(supply)),))
+    if kinds:
+        # Of memory, what is reserved does not count.
+        yield smallest_size(
+            everywhere,
+            [
+                Demand(
+                    amount,
+                    tuple((NodeMask(1 << at), zone.allocatable.get(name, 0)) for at, zone in enumerate(zones)),
+                )
+                for name, amount in kinds
+            ],
+        )

@@ -1,0 +1,158 @@
+"""Many pods over many nodes, one after another: by the plain fit of whole nodes, or by the predicate in two phases.
+
+Both ways try nodes in the same order, the least share of CPU in use first, then by name, so that what differs is what
+knowing NUMA nodes adds. A pod that its node refuses is counted, not tried again, and holds nothing.
+"""
+
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from typing import Final, Literal
+
+from numaproof.harness.affinity.needs import Needs, needs_of
+from numaproof.harness.affinity.predicate import Misfit, homes, load, misfit, plain_misfit
+from numaproof.harness.affinity.rules import PENDING
+from numaproof.harness.affinity.targets import Decision, Target
+from numaproof.harness.affinity.zones import CPU
+from numaproof.harness.pods.affinity import missing_fields
+from numaproof.harness.pods.pod import Pod
+from numaproof.harness.topology.verdict import Verdict
+
+Way = Literal["plain", "predicate"]
+NEAREST: Final = 20  # nodes of which is told why a pod that fits none does not fit them
+NOWHERE: Final = "Unschedulable"
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """What became of a pod."""
+
+    pod: Pod  # with the fields that it was bound by
+    node: str  # that it was sent to; empty: it fits none
+    decision: Decision
+    cpu: int  # that it asks for, in thousandths
+    misfits: tuple[Misfit, ...] = ()  # of a pod that fits no node: the nearest ones
+    not_fitting: int = 0  # of a pod that fits no node: how many these are
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The pods by what became of them."""
+
+    pods: int
+    sent: int  # to a node
+    admitted: int  # there
+    waiting: int  # there, for fields that nobody fills
+    refused: Mapping[str, int] = field(default_factory=dict)  # there, by reason
+    unschedulable: int = 0
+    cpu: int = 0  # of the admitted pods together, in thousandths
+
+    @property
+    def refusals(self) -> int:
+        """How many were sent to a node that refused them."""
+        return sum(self.refused.values())
+
+
+def schedule(pods: Sequence[Pod], targets: Sequence[Target], way: Way) -> list[Placement]:
+    """Place pods in their order; the targets have them afterwards."""
+    scheduler = _Scheduler(targets, way)
+    return [scheduler.place(pod) for pod in pods]
+
+
+def tally(placements: Sequence[Placement]) -> Tally:
+    """What became of the pods, counted."""
+    sent = [one for one in placements if one.node]
+    reasons = Counter(one.decision.verdict.reason for one in sent if not one.decision.verdict.admitted)
+    waiting = reasons.pop(PENDING, 0)
+    admitted = sum(one.decision.verdict.admitted for one in sent)
+    refused = dict(sorted(reasons.items()))
+    cpu = sum(one.cpu for one in sent if one.decision.verdict.admitted)
+    return Tally(len(placements), len(sent), admitted, waiting, refused, len(placements) - len(sent), cpu)
+
+
+@dataclass(slots=True)
+class _Shape:
+    """What is known of all pods that ask for the same: needs, and which nodes they did not fit at which version."""
+
+    needs: Needs
+    versions: list[int]  # by the number of the node; -1: it was not looked at, or it fitted
+    misfits: list[Misfit | None]
+    settled: int = -1  # the number of changes to any node at which it was known to fit none
+    nearest: tuple[Misfit, ...] = ()  # as of then
+
+    @property
+    def cpu(self) -> int:
+        return self.needs.requests.get(CPU, 0)
+
+
+class _Scheduler:
+    """Nodes in their order, and what is known of them."""
+
+    def __init__(self, targets: Sequence[Target], way: Way) -> None:
+        self._targets = targets
+        self._way = way
+        self._versions = [one.version for one in targets]
+        self._keys = [(load(one.topology), one.topology.name, number) for number, one in enumerate(targets)]
+        self._order = sorted(self._keys)
+        self._changes = 0
+        self._shapes: dict[tuple[object, ...], _Shape] = {}
+
+    def place(self, pod: Pod) -> Placement:
+        """Find the first node that a pod fits, and send it there."""
+        shape = self._shape(pod)
+        found = None
+        if shape.settled != self._changes:
+            found = self._first(pod, shape)
+        if found is None:
+            return self._nowhere(pod, shape)
+        target = self._targets[found]
+        sent = pod
+        if self._way == "predicate" and missing_fields(pod):
+            sent = target.bound(pod, homes(pod, shape.needs, target.topology)[0])
+        decision = target.send(sent, shape.needs)
+        if target.version != self._versions[found]:
+            self._move(found)
+        return Placement(sent, target.topology.name, decision, shape.cpu)
+
+    def _shape(self, pod: Pod) -> _Shape:
+        # Copies of a pod share their containers; the pods are alive as long as this is, and so are the ids.
+        shared = (id(pod.init_containers), id(pod.containers), id(pod.resources), pod.tolerations)
+        key = (*shared, pod.node_name, pod.numa_node_id, pod.cpu_affinity)
+        shape = self._shapes.get(key)
+        if shape is None:
+            nodes = len(self._targets)
+            shape = self._shapes[key] = _Shape(needs_of(pod), [-1] * nodes, [None] * nodes)
+        return shape
+
+    def _first(self, pod: Pod, shape: _Shape) -> int | None:
+        known, now = shape.versions, self._versions
+        rule = misfit if self._way == "predicate" else plain_misfit
+        for _, _, number in self._order:
+            if known[number] == now[number]:
+                continue
+            found = rule(pod, shape.needs, self._targets[number].topology)
+            if found is None:
+                return number
+            known[number], shape.misfits[number] = now[number], found
+        return None
+
+    def _nowhere(self, pod: Pod, shape: _Shape) -> Placement:
+        if shape.settled != self._changes:
+            found = [one for *_, number in self._order if (one := shape.misfits[number]) is not None]
+            shape.nearest = tuple(nsmallest(NEAREST, found, key=lambda one: one.nearness))
+            shape.settled = self._changes
+        nodes = len(self._targets)
+        decision = Decision(Verdict(False, NOWHERE, f"0 of {nodes} nodes fit"))
+        return Placement(pod, "", decision, shape.cpu, shape.nearest, nodes)
+
+    def _move(self, number: int) -> None:
+        """Put a node that changed where it belongs now."""
+        before = self._keys[number]
+        del self._order[bisect_left(self._order, before)]
+        target = self._targets[number]
+        self._keys[number] = (load(target.topology), target.topology.name, number)
+        insort(self._order, self._keys[number])
+        self._versions[number] = target.version
+        self._changes += 1

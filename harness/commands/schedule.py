@@ -1,0 +1,194 @@
+"""`numaproof schedule`: where pods fit, NUMA node by NUMA node, and what the plain fit check does with them."""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from numaproof import fake_sysfs
+from numaproof.errors import UserError
+from numaproof.fake_sysfs import strict_yaml
+from numaproof.harness.affinity.machine_kind import MachineKind, default_config, machine_kind
+from numaproof.harness.affinity.node_topology import NodeTopology
+from numaproof.harness.affinity.resource_topology import object_name
+from numaproof.harness.affinity.resource_topology_file import is_resource_topology, resource_topologies
+from numaproof.harness.affinity.schedule import schedule, tally
+from numaproof.harness.affinity.targets import MachineTarget, Target, ZoneTarget
+from numaproof.harness.commands.machine import MACHINE
+from numaproof.harness.decision.config import NodeConfig, config_of, settings_in
+from numaproof.harness.pods.manifest import pod_from
+from numaproof.harness.pods.pod import Pod
+from numaproof.harness.report.schedule_text import as_json, table
+from numaproof.harness.vocabulary import SEMANTICS
+
+LARGEST = 256 << 20  # bytes of a file: the objects of some ten thousand nodes
+_COPIES = re.compile(r"([0-9]{1,7})\*(.+)", re.DOTALL)
+_LISTS = ("List", "PodList")
+
+Described = MachineKind | NodeTopology
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which pods, which nodes, and how to tell."""
+    parser.description = (
+        "Place pods on nodes, one after another, by what nodes tell of their NUMA nodes; beside it, what the plain fit "
+        "check of whole nodes does with the same pods. Exit code 1: some pods are not admitted."
+    )
+    parser.add_argument(
+        "pods", metavar="POD", nargs="+", help="a file of Pod manifests, or - for stdin; 100*FILE: as many copies"
+    )
+    parser.add_argument(
+        "--nodes",
+        metavar="NODE",
+        nargs="+",
+        required=True,
+        help=f"{MACHINE}, or a file of NodeResourceTopology objects; 100*NODE: as many of them",
+    )
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        type=Path,
+        help="the KubeletConfiguration of all machines (default: topologyManagerPolicy single-numa-node, "
+        "cpuManagerPolicy static, reservedSystemCPUs the first core of the machine)",
+    )
+    parser.add_argument("--semantics", choices=SEMANTICS, default="current", help="kubelet v1.36, or the KEP's")
+    parser.add_argument("--json", action="store_true", help="as JSON, every pod")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print where pods go and the comparison; exit code 1 if one is not admitted."""
+    if sum(_copies(argument)[1] == "-" for argument in (*args.pods, *args.nodes)) > 1:
+        raise UserError("-: stdin can be read once; name it once")
+    pods = list(_pods(args.pods))
+    config = None if args.config is None else config_of(settings_in(strict_yaml.read(args.config)), args.semantics)
+    nodes = list(_nodes(args.nodes, config, args.semantics))
+    _check_names("--nodes", [name for name, _ in nodes], "take COUNT*NODE for copies")
+    ways = {}
+    for way in ("plain", "predicate"):
+        ways[way] = schedule(pods, [_target(name, one) for name, one in nodes], way)
+    tallies = {way: tally(placements) for way, placements in ways.items()}
+    if args.json:
+        print(json.dumps(as_json(ways["predicate"], tallies), indent=2))
+    else:
+        by_zones = sum(not isinstance(one, MachineKind) for _, one in nodes)
+        for line in table(ways["predicate"], tallies, len(nodes), by_zones):
+            print(line)
+    return 0 if tallies["predicate"].admitted == len(pods) else 1
+
+
+def _target(name: str, described: Described) -> Target:
+    return MachineTarget(name, described) if isinstance(described, MachineKind) else ZoneTarget(described)
+
+
+def _copies(argument: str) -> tuple[int | None, str]:
+    """The number of copies that an argument asks for, and what of; None: the thing itself."""
+    match = _COPIES.fullmatch(argument)
+    if match is None:
+        return None, argument
+    if int(match[1]) == 0:
+        raise UserError(f"{argument}: no copy is asked for; give a number from 1 on")
+    return int(match[1]), match[2]
+
+
+# Pods
+
+
+def _pods(arguments: Sequence[str]) -> Iterator[Pod]:
+    seen: set[str] = set()
+    for argument in arguments:
+        count, name = _copies(argument)
+        for one in _copied(list(_pods_of(name)), count):
+            key = f"{one.namespace}/{one.name}"
+            if key in seen or one.uid in seen:
+                raise UserError(f"{name}: pod {key} is there twice; give each a name and uid of its own")
+            seen.update((key, one.uid))
+            yield one
+
+
+def _copied(pods: Sequence[Pod], count: int | None) -> Iterator[Pod]:
+    """The pods of a file, or so many times all of them in their order, with names and uids of their own."""
+    if count is None:
+        yield from pods
+        return
+    for number in range(count):
+        for pod in pods:
+            yield replace(pod, name=f"{pod.name}-{number}", uid=f"{pod.uid}-{number}")
+
+
+def _pods_of(name: str) -> Iterator[Pod]:
+    documents = _documents(name)
+    if not documents:
+        raise UserError(f"{name}: is empty; give Pod manifests")
+    for document in documents:
+        if not isinstance(document.value, Mapping) or document.value.get("kind") not in _LISTS:
+            yield _pod(document.value, document.where)
+            continue
+        items, where = document.value.get("items"), document.where.at("items")
+        if not isinstance(items, list) or not items:
+            raise UserError(f"{where}: is not a list of pods; give Pod manifests")
+        yield from (_pod(item, where.at(index)) for index, item in enumerate(items))
+
+
+def _pod(manifest: Any, where: strict_yaml.Where) -> Pod:
+    try:
+        return pod_from(manifest)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
+
+
+# Nodes
+
+
+def _nodes(arguments: Sequence[str], config: NodeConfig | None, semantics: Any) -> Iterator[tuple[str, Described]]:
+    for argument in arguments:
+        count, name = _copies(argument)
+        for own, described in _described(name, config, semantics):
+            for one in [own] if count is None else [f"{own}-{number}" for number in range(count)]:
+                yield one, described if isinstance(described, MachineKind) else replace(described, name=one)
+
+
+def _described(name: str, config: NodeConfig | None, semantics: Any) -> Iterator[tuple[str, Described]]:
+    if name == "-" or _may_be_objects(name):
+        documents = _documents(name)
+        if name == "-" or any(is_resource_topology(document.value) for document in documents):
+            found = resource_topologies(documents)
+            if not found:
+                raise UserError(f"{name}: has no NodeResourceTopology; give a machine, or the objects of nodes")
+            yield from ((node.name, node) for node in found)
+            return
+    machine = fake_sysfs.parse_machine(name)
+    try:
+        kind = machine_kind(machine, config or default_config(machine, semantics))
+    except UserError as error:
+        raise UserError(f"--nodes {name}: {error}") from None
+    yield object_name(machine.name), kind
+
+
+def _may_be_objects(name: str) -> bool:
+    path = Path(name)
+    return name not in fake_sysfs.preset_names() and path.suffix in (".yaml", ".yml", ".json") and path.is_file()
+
+
+def _check_names(where: str, names: Sequence[str], remedy: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise UserError(f"{where}: a node {name} is there twice; {remedy}")
+        seen.add(name)
+
+
+def _documents(name: str) -> list[strict_yaml.Document]:
+    """The documents of a file, or of stdin."""
+    if name == "-":
+        try:
+            text = sys.stdin.read(LARGEST + 1)
+        except UnicodeDecodeError as error:
+            raise UserError(f"stdin: is not UTF-8 text (byte {error.start}); write YAML") from None
+        if len(text) > LARGEST:
+            raise UserError(f"stdin: is longer than {LARGEST} characters; give it in parts, as files")
+        return strict_yaml.load_all(text, "stdin")
+    return strict_yaml.read_all(Path(name), largest=LARGEST)

@@ -1,0 +1,44 @@
+"""`quota`: how many dedicated CPUs all pods together may have."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from numaproof.errors import UserError
+from numaproof.fake_sysfs.strict_yaml import Where
+from numaproof.harness.scenario.binding import OFFER
+from numaproof.harness.scenario.fields import Fields
+from numaproof.harness.scenario.size_words import check_size
+from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
+
+
+@dataclass(frozen=True, slots=True)
+class Quota(Action):
+    """The namespace of all pods gets a quota of dedicated CPUs, another one, or none any more.
+
+    - quota: {dedicated_cpu: half numa.cpus}
+    - quota: {dedicated_cpu: null}
+    """
+
+    name = "quota"
+    dedicated_cpu: str | None  # a size; None: any number
+
+    @classmethod
+    def parse(cls, value: Any, where: Where, known: Known) -> Self:
+        """`dedicated_cpu`."""
+        fields = Fields(value, where, ("dedicated_cpu",))
+        if "dedicated_cpu" not in fields:
+            raise UserError(f"{fields.at('dedicated_cpu')}: is missing; write a size, or null for any number")
+        size = fields.raw("dedicated_cpu")
+        return cls(None if size is None else check_size(size, fields.at("dedicated_cpu")))
+
+    @property
+    def needs_offer(self) -> str:
+        """Quotas are the API server's; this one is the node's own."""
+        return OFFER
+
+    def act(self, story: Story, where: str) -> Done:
+        """Set the quota; pods that are here stay."""
+        size = self.dedicated_cpu
+        amount = None if size is None else story.sizes.resolve(size, f"{where}.quota.dedicated_cpu")
+        outcome = story.rig.node.set_quota(amount)
+        return Done(replace(outcome, containers=story.held().containers))

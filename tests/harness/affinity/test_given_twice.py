@@ -1,0 +1,25 @@
+"""What the CPU manager chose may not be a bound pod's."""
+
+from numaproof.harness.affinity.ledger import Holding
+from numaproof.harness.affinity.rules import given_twice
+from numaproof.harness.decision.assignment import Assignment
+from numaproof.harness.pods.pod import Pod
+
+
+def holding(name: str, cpus: set[int], bound: set[int] | None = None) -> Holding:
+    affinity = None if bound is None else frozenset(bound)
+    return Holding(Pod(name, f"uid-{name}", cpu_affinity=affinity), {"app": Assignment(cpus=frozenset(cpus))})
+
+
+def test_cpus_of_a_bound_pod_are_its_own() -> None:
+    chosen = holding("p", {2, 3, 4})
+    refused = given_twice(chosen, [holding("a", {7}, {7}), holding("b", {4, 5}, {4, 5})])
+    assert refused is not None
+    assert (refused.reason, refused.admitted) == ("CPUAffinityError", False)
+    assert refused.message == "the CPU manager chose the CPUs 4, those of pod default/b"
+    assert given_twice(chosen, [holding("c", set(), {3})]) is not None  # which it shares with other bound pods alone
+    assert given_twice(chosen, [holding("a", {7}, {7})]) is None
+
+
+def test_what_the_cpu_manager_gave_twice_itself_is_its_own_affair() -> None:
+    assert given_twice(holding("p", {2, 3}), [holding("q", {3})]) is None
