@@ -325,8 +325,20 @@ def test_strict_memory_stays_strict_after_a_restart(by_taint: bool) -> None:
         with binder(node) as control:
             assert control.available("memory") == before
             assert list(control.state().pods[0].binding.cpuset_mems) == [1]
-            assert reason(control.bind("b", numa_node_id="1").verdict) == "NUMAMemoryPolicyError"
-            assert control.bind("b", numa_node_id="0").verdict.admitted
+            # One that waits is judged by the taints of the moment when it is bound.
+            assert reason(control.bind("b", numa_node_id="1").verdict) == ("" if by_taint else "NUMAMemoryPolicyError")
+
+
+def test_a_pod_that_waits_is_judged_by_the_taints_of_the_moment_when_it_is_bound() -> None:
+    with running_node(STATIC) as node, binder(node) as control:
+        half = tolerating("a", [NUMA, EVERYTHING], {"cpu": "500m", "memory": "1Gi"})
+        assert reason(control.admit(half).verdict) == "Pending"
+        assert not control.taint(CPU_TAINT).evicted
+        before, files = control.state().pending, written(node.root)
+        assert reason(control.bind("a", numa_node_id="1").verdict) == "CPUAffinityError"
+        assert (control.state().pending, written(node.root)) == (before, files)
+        control.taint(remove=[CPU_TAINT])
+        assert control.bind("a", numa_node_id="1").verdict.admitted
 
 
 @pytest.mark.parametrize("binds", [False, True])
