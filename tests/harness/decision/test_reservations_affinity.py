@@ -18,7 +18,7 @@ CPU_TAINT = {"key": "CPUAffinity", "value": "dedicated", "effect": ALL_THREE}
 NUMA_TAINT = {"key": "NUMACPUAffinity", "value": "strict", "effect": ALL_THREE}
 MEMORY_TAINT = {"key": "NUMAMemoryPolicy", "value": "strict", "effect": ALL_THREE}
 STATIC: dict[str, Any] = {"cpuManagerPolicy": "static"}
-NO_EVICTION = {"evictionHard": {"memory.available": "0"}}
+NO_EVICTION: dict[str, Any] = {"evictionHard": {"memory.available": "0"}}
 
 
 def reserved(

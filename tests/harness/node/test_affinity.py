@@ -12,7 +12,7 @@ import pytest
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import podresources_v1_pb2 as resources_api
 from numaproof.harness.node.node import Node
-from numaproof.plugins_mock import MockDevice, MockPlugin
+from numaproof.plugins_mock import Fault, MockDevice, MockPlugin
 from tests.harness.node.binding import (
     DEDICATED,
     EVERYTHING,
@@ -309,7 +309,7 @@ def test_memory_of_a_bound_pod(manager: str, toleration: dict[str, str], memory:
 GPUS = [MockDevice("g0", (0,)), MockDevice("g1", (1,))]
 
 
-@pytest.mark.parametrize("policy", ["none", "best-effort", "restricted", "single-numa-node"])
+@pytest.mark.parametrize("policy", ["none", "best-effort", "restricted", "single-numa-node", "strict", "cost"])
 @pytest.mark.parametrize("home", [0, 1])
 def test_devices_follow_the_bound_node(policy: str, home: int) -> None:
     config = STATIC | {"topologyManagerPolicy": policy}
@@ -325,7 +325,7 @@ def test_devices_follow_the_bound_node(policy: str, home: int) -> None:
         # The other node's device is all that is left: policies that insist refuse it, and the pod waits on.
         control.admit(tolerating("b", [NUMA], {"cpu": 2, "memory": "1Gi", GPU: 1}))
         far = control.bind("b", numa_node_id=str(home))
-        if policy in ("none", "best-effort"):
+        if policy in ("none", "best-effort", "cost"):
             assert far.verdict.admitted
             assert devices_of(far.pod) == [f"g{1 - home}"]
         else:
@@ -334,6 +334,26 @@ def test_devices_follow_the_bound_node(policy: str, home: int) -> None:
             near = control.bind("b", numa_node_id=str(1 - home))
             assert near.verdict.admitted
             assert devices_of(near.pod) == [f"g{1 - home}"]
+
+
+def test_a_bind_that_a_plugin_fails_leaves_the_pod_as_it_was() -> None:
+    faults: Mapping[str, list[Fault]] = {"Allocate": [Fault("error", "RESOURCE_EXHAUSTED", times=1)]}
+    with (
+        running_node(STATIC) as node,
+        binder(node) as control,
+        listed_plugins(node, MockPlugin(GPU, GPUS, node.device_plugins, faults=faults)),
+    ):
+        control.admit(tolerating("a", [DEDICATED], {"cpu": 2, "memory": "1Gi", GPU: 1}))
+        before, status = control.state(), control.status()
+        failed = control.bind("a", cpu_affinity="8-9")
+        assert reason(failed.verdict) == "UnexpectedAdmissionError"
+        after = control.state()
+        assert (after.pending, after.pods, after.memory) == (before.pending, before.pods, before.memory)
+        assert (after.shared_cpus, after.free_cpus) == (before.shared_cpus, before.free_cpus)
+        assert not after.plugins[0].allocated
+        assert control.status() == status
+        assert cpu_entries(node.root) == {}
+        assert control.bind("a", cpu_affinity="8-9").verdict.admitted
 
 
 def devices_of(given: api.Pod) -> list[str]:

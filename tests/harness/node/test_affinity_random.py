@@ -7,10 +7,11 @@ import json
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import grpc
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -62,11 +63,69 @@ REASONS = frozenset(
         "UnexpectedAdmissionError",  # what the kubelet's managers say where a manager has too little
     }
 )
-NUMA_IDS = st.sampled_from([None, None, "0", "1", "1", "2", "x"])
-CPU_LISTS = st.sampled_from(
-    [None, None, "1", "2-3", "2-3", "3-4", "5-7", "8", "9-10", "10-12", "7-8", "0-1", "16", "y"]
-)
-AMOUNTS = st.sampled_from(["1", "2", "2", "3", "500m", "1500m"])
+NUMA_IDS = (None, "", "0", "1", "2", "x")
+CPU_LISTS = (None, "", "1", "2-3", "5-7", "9-10", "7-8", "0-1", "16", "y")
+KINDS = ("plain", "dedicated", "dedicated", "numa", "alias", "both", "both", "strict", "preferred", "all")
+AMOUNTS = ("1", "2", "2", "3", "500m", "1500m")
+# Dice, as hypothesis' own draws are mostly small and alike; what is thrown repeats itself all the same.
+DICE = st.randoms(use_true_random=True)
+
+
+def shape(dice: Random) -> "Shape":
+    """What a pod asks for, and where it wants to be."""
+    return Shape(
+        dice.choice(KINDS),
+        tuple(dice.choice(AMOUNTS) for _ in range(dice.randint(1, 2))),
+        dice.choice(("1Gi", "1Gi", "20Gi", "40Gi", "65Gi")),
+        dice.random() < 0.2,
+        dice.choice("ab"),
+        place(dice),
+    )
+
+
+def place(dice: Random) -> "Place":
+    """Anywhere, some place that a pod of its size could have if it were free, or any text."""
+    how = dice.choice(("nowhere", "somewhere", "somewhere", "somewhere", "text"))
+    if how == "text":
+        return Place(node=dice.choice(NUMA_IDS), cpus=dice.choice(CPU_LISTS))
+    return Place() if how == "nowhere" else Place(dice.randrange(2), dice.randrange(7))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a pod is to be: a NUMA node and the first of its CPUs there, or two texts."""
+
+    home: int | None = None
+    first: int = 0
+    node: str | None = None
+    cpus: str | None = None
+
+    def fields(self, kind: str, cpu: int) -> dict[str, str]:
+        """The fields of a spec for a pod of some kind that asks for so many thousandths."""
+        node, cpus = self.node, self.cpus
+        if self.home is not None:
+            own = sorted(NODES[self.home] - {0})
+            count = -(-cpu // 1000)
+            listed = [own[(self.first + index) % len(own)] for index in range(count)]
+            # CPUs of their own for those who have to have them, and sometimes for those who may.
+            if kind in DEDICATED or (kind in BY_NODE and self.first % 2):
+                cpus = ",".join(map(str, listed))
+            if kind in BY_NODE or (kind in DEDICATED and self.first % 2):
+                node = str(self.home)
+        told = {"numaNodeID": node, "cpuAffinity": cpus}
+        return {key: text for key, text in told.items() if text is not None}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a pod asks for."""
+
+    kind: str
+    amounts: tuple[str, ...]
+    memory: str
+    burstable: bool
+    namespace: str
+    place: Place
 
 
 @dataclass(frozen=True)
@@ -96,13 +155,13 @@ class Entry:
     def waits_for(self) -> bool:
         return (self.kind in BY_NODE and self.node is None) or (self.dedicated and self.cpus is None)
 
-    def placed(self, node: str | None, cpus: str | None) -> "Entry":
+    def placed(self, fields: dict[str, str]) -> "Entry":
         """The pod with the fields that are told; an empty one is taken back."""
         found = self
-        if node is not None:
-            found = replace(found, node=int(node) if node else None)
-        if cpus is not None:
-            found = replace(found, cpus=frozenset(parse_cpulist(cpus)) if cpus else None)
+        if "numaNodeID" in fields:
+            found = replace(found, node=int(fields["numaNodeID"]) if fields["numaNodeID"] else None)
+        if "cpuAffinity" in fields:
+            found = replace(found, cpus=frozenset(parse_cpulist(fields["cpuAffinity"])) or None)
         return found
 
 
@@ -148,61 +207,46 @@ class Affinity(RuleBasedStateMachine):
         state.last_event = 0
         return state, self.control.status(), written(self.node.root)
 
-    @rule(
-        kind=st.sampled_from(sorted(TOLERATIONS)),
-        amounts=st.lists(AMOUNTS, min_size=1, max_size=2),
-        memory=st.sampled_from(["1Gi", "1Gi", "20Gi", "40Gi", "65Gi"]),
-        burstable=st.sampled_from([False, False, False, True]),
-        namespace=st.sampled_from(["a", "b"]),
-        node=NUMA_IDS,
-        cpus=CPU_LISTS,
-        placed=st.sampled_from([True, True, False]),
-    )
-    def admit(
-        self,
-        kind: str,
-        amounts: list[str],
-        memory: str,
-        burstable: bool,
-        namespace: str,
-        node: str | None,
-        cpus: str | None,
-        placed: bool,
-    ) -> None:
-        self.count += 1
-        name = f"p{self.count}"
+    @rule(dice=DICE)
+    def admit(self, dice: Random) -> None:
+        for _ in range(dice.randint(1, 5)):
+            self.count += 1
+            self.admit_one(f"p{self.count}", shape(dice))
+            self.what_was_acknowledged_is_there()
+
+    def admit_one(self, name: str, wanted: Shape) -> None:
         containers = []
-        for index, amount in enumerate(amounts):
-            limits = {"cpu": amount, "memory": memory if index == 0 else "1Gi"}
-            requests = {"cpu": "500m"} if burstable else {}
+        for index, amount in enumerate(wanted.amounts):
+            limits = {"cpu": amount, "memory": wanted.memory if index == 0 else "1Gi"}
+            requests = {"cpu": "500m"} if wanted.burstable else {}
             containers.append({"name": f"c{index}", "resources": {"limits": limits, "requests": requests}})
-        spec: dict[str, Any] = {"containers": containers, "tolerations": list(TOLERATIONS[kind])}
-        node, cpus = (node, cpus) if placed else (None, None)
-        spec |= {} if node is None else {"numaNodeID": node}
-        spec |= {} if cpus is None else {"cpuAffinity": cpus}
-        asked = sum(parse_quantity("500m" if burstable else amount) for amount in amounts)
-        sizes = parse_quantity(memory) + GI * (len(amounts) - 1)
-        entry = Entry(name, namespace, kind, int(asked * 1000), int(sizes))
-        manifest = {"metadata": {"name": name, "uid": f"uid-{name}", "namespace": namespace}, "spec": spec}
+        asked = sum(parse_quantity("500m" if wanted.burstable else amount) for amount in wanted.amounts)
+        sizes = parse_quantity(wanted.memory) + GI * (len(wanted.amounts) - 1)
+        entry = Entry(name, wanted.namespace, wanted.kind, int(asked * 1000), int(sizes))
+        fields = wanted.place.fields(wanted.kind, entry.cpu)
+        manifest = {
+            "metadata": {"name": name, "uid": f"uid-{name}", "namespace": wanted.namespace},
+            "spec": {"containers": containers, "tolerations": list(TOLERATIONS[wanted.kind]), **fields},
+        }
         before = self.everything()
         try:
             answer = self.control.admit(manifest)
         except grpc.RpcError as error:
             self.refused(error, before)
             return
-        assert entry.kind in DEDICATED | BY_NODE or (node is None and cpus is None)
-        entry = entry.placed(node, cpus)
+        assert wanted.kind in DEDICATED | BY_NODE or not any(fields.values())
+        entry = entry.placed(fields)
         if not self.acknowledged(entry, answer.verdict, answer.pod):
             assert self.everything() == before
             return
-        assert TOLERATED[kind] >= self.books.taints
+        assert TOLERATED[wanted.kind] >= self.books.taints
         if entry.dedicated or "CPUAffinity" in self.books.taints:
             assert entry.cpu % 1000 == 0
-            assert not burstable or all(amount == "500m" for amount in amounts)
-        if kind in BY_NODE or "NUMACPUAffinity" in self.books.taints:
+            assert not wanted.burstable or all(amount == "500m" for amount in wanted.amounts)
+        if wanted.kind in BY_NODE or "NUMACPUAffinity" in self.books.taints:
             assert entry.cpu <= 8000
-        if entry.dedicated and namespace in self.books.quotas:
-            assert self.dedicated_cpus(namespace) <= self.books.quotas[namespace]
+        if entry.dedicated and wanted.namespace in self.books.quotas:
+            assert self.dedicated_cpus(wanted.namespace) <= self.books.quotas[wanted.namespace]
 
     def acknowledged(self, entry: Entry, verdict: api.Verdict, shown: api.Pod) -> bool:
         """Write down what the node said; whether the pod is here now."""
@@ -229,56 +273,44 @@ class Affinity(RuleBasedStateMachine):
         return Fraction(sum(own), 1000)
 
     @precondition(lambda self: any(one.given is None for one in self.books.pods.values()))
-    @rule(data=st.data(), node=st.one_of(st.just(""), NUMA_IDS), cpus=st.one_of(st.just(""), CPU_LISTS))
-    def bind(self, data: st.DataObject, node: str | None, cpus: str | None) -> None:
-        waiting = sorted(name for name, one in self.books.pods.items() if one.given is None)
-        entry = self.books.pods[data.draw(st.sampled_from(waiting))]
+    @rule(dice=DICE)
+    def bind(self, dice: Random) -> None:
+        for _ in range(dice.randint(1, 5)):
+            waiting = sorted(name for name, one in self.books.pods.items() if one.given is None)
+            if waiting:
+                self.bind_one(self.books.pods[dice.choice(waiting)], place(dice))
+                self.what_was_acknowledged_is_there()
+
+    def bind_one(self, entry: Entry, where: Place) -> None:
+        fields = where.fields(entry.kind, entry.cpu)
         before = self.everything()
         try:
-            answer = self.bound(entry, node, cpus)
+            answer = self.bound(entry, fields)
         except grpc.RpcError as error:
             self.refused(error, before)
             return
-        if not self.acknowledged(entry.placed(node, cpus), answer.verdict, answer.pod):
+        if not self.acknowledged(entry.placed(fields), answer.verdict, answer.pod):
             assert self.everything() == before
 
-    def bound(self, entry: Entry, node: str | None, cpus: str | None) -> api.BindResponse:
-        fields = {key: text for key, text in (("numa_node_id", node), ("cpu_affinity", cpus)) if text is not None}
-        return self.control.bind(f"{entry.namespace}/{entry.name}", **fields)
-
-    @precondition(lambda self: any(one.given is None for one in self.books.pods.values()))
-    @rule(data=st.data(), home=st.sampled_from([0, 1]))
-    def bind_well(self, data: st.DataObject, home: int) -> None:
-        """A place that is free, as far as the test knows."""
-        waiting = sorted(name for name, one in self.books.pods.items() if one.given is None)
-        entry = self.books.pods[data.draw(st.sampled_from(waiting))]
-        taken = {cpu for one in self.books.pods.values() if one.given for cpus, _ in one.given for cpu in cpus}
-        taken |= {cpu for one in self.books.pods.values() if one.given is not None for cpu in one.cpus or ()}
-        free = sorted(NODES[home] - taken - {0})[: -(-entry.cpu // 1000)]
-        text = ",".join(map(str, free)) if entry.dedicated else None
-        before = self.everything()
-        try:
-            answer = self.bound(entry, str(home), text or None)
-        except grpc.RpcError as error:
-            self.refused(error, before)
-            return
-        if not self.acknowledged(entry.placed(str(home), text or None), answer.verdict, answer.pod):
-            assert self.everything() == before
+    def bound(self, entry: Entry, fields: dict[str, str]) -> api.BindResponse:
+        words = {"numaNodeID": "numa_node_id", "cpuAffinity": "cpu_affinity"}
+        told = {words[key]: text for key, text in fields.items()}
+        return self.control.bind(f"{entry.namespace}/{entry.name}", **told)
 
     @precondition(lambda self: any(one.given is not None for one in self.books.pods.values()))
-    @rule(data=st.data(), cpus=CPU_LISTS)
-    def bind_one_that_runs(self, data: st.DataObject, cpus: str | None) -> None:
+    @rule(dice=DICE)
+    def bind_one_that_runs(self, dice: Random) -> None:
         running = sorted(name for name, one in self.books.pods.items() if one.given is not None)
-        entry = self.books.pods[data.draw(st.sampled_from(running))]
+        entry = self.books.pods[dice.choice(running)]
         before = self.everything()
         with refused_call(grpc.StatusCode.FAILED_PRECONDITION, "runs already"):
-            self.bound(entry, None, cpus)
+            self.bound(entry, place(dice).fields(entry.kind, entry.cpu))
         assert self.everything() == before
 
     @precondition(lambda self: self.books.pods)
-    @rule(data=st.data())
-    def remove(self, data: st.DataObject) -> None:
-        name = data.draw(st.sampled_from(sorted(self.books.pods)))
+    @rule(dice=DICE)
+    def remove(self, dice: Random) -> None:
+        name = dice.choice(sorted(self.books.pods))
         assert self.control.remove(f"uid-{name}") == f"uid-{name}"
         del self.books.pods[name]
 
@@ -292,9 +324,9 @@ class Affinity(RuleBasedStateMachine):
             del self.books.pods[name]
 
     @precondition(lambda self: self.books.taints)
-    @rule(data=st.data())
-    def untaint(self, data: st.DataObject) -> None:
-        key = data.draw(st.sampled_from(sorted(self.books.taints)))
+    @rule(dice=DICE)
+    def untaint(self, dice: Random) -> None:
+        key = dice.choice(sorted(self.books.taints))
         assert not self.control.taint(remove=[{"key": key}]).evicted
         self.books.taints.discard(key)
 
@@ -405,8 +437,9 @@ Affinity.TestCase.settings = settings(
     derandomize=True,
     database=None,
     deadline=None,
-    max_examples=30,
-    stateful_step_count=25,
+    max_examples=32,
+    stateful_step_count=20,
+    phases=(Phase.generate,),  # a failure tells its steps; to shorten them would take minutes
     suppress_health_check=list(HealthCheck),
 )
 TestAffinity = Affinity.TestCase

@@ -1,5 +1,7 @@
 """Taints and quotas while the node runs: who has to go, who may come, and what outlives a restart."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -11,6 +13,7 @@ from numaproof.fake_sysfs import parse_machine
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.decision.config import node_config
 from numaproof.harness.node.node import Node
+from numaproof.plugins_mock import MockPlugin
 from tests.harness.node.binding import (
     ALL_THREE,
     CPU_TAINT,
@@ -28,7 +31,7 @@ from tests.harness.node.binding import (
     tolerating,
     written,
 )
-from tests.harness.node.running import STATIC, TWO_NODES, pod, running_node
+from tests.harness.node.running import GPU, STATIC, TWO_NODES, devices, listed_plugins, pod, running_node
 from tests.places import short_directory
 
 MEMORY_TAINT = {"key": "NUMAMemoryPolicy", "value": "strict", "effect": ALL_THREE}
@@ -288,3 +291,84 @@ def test_the_reserved_cpus_of_a_node_with_isolated_ones(config: Any, expected: l
         with refused_call(grpc.StatusCode.INVALID_ARGUMENT, "spec.cpuAffinity: CPUs 4 are reserved"):
             control.admit(tolerating("a", [DEDICATED], {"cpu": 1}, cpuAffinity="4"))
         assert control.admit(tolerating("a", [DEDICATED], {"cpu": 1}, cpuAffinity="5")).verdict.admitted
+
+
+def test_a_node_keeps_the_cpus_of_systemd_for_the_host_and_says_so() -> None:
+    lines: list[str] = []
+    config = replace(node_config({"registerWithTaints": [CPU_TAINT]}), host_cpus=frozenset({0, 7}))
+    with (
+        short_directory() as root,
+        Node(config, parse_machine(SMALL), root, log=lines.append) as node,
+        binder(node) as control,
+    ):
+        assert list(control.state().reserved_cpus) == [0, 7]
+        assert any(line.startswith("reserved CPUs: 0,7: systemd keeps the host's processes there") for line in lines)
+        with refused_call(grpc.StatusCode.INVALID_ARGUMENT, "spec.cpuAffinity: CPUs 7 are reserved"):
+            control.admit(tolerating("a", [DEDICATED], {"cpu": 2}, cpuAffinity="6-7"))
+
+
+@pytest.mark.parametrize("by_taint", [True, False])
+def test_strict_memory_stays_strict_after_a_restart(by_taint: bool) -> None:
+    with running_node({"reservedSystemCPUs": "0"}) as node:  # nobody pins memory: it is promised
+        with binder(node) as control:
+            told = {"key": "NUMAMemoryPolicy", "operator": "Exists"} if by_taint else STRICT_MEMORY
+            if by_taint:
+                control.taint(MEMORY_TAINT)
+            size = {"cpu": 1, "memory": "40Gi"}
+            assert control.admit(tolerating("a", [NUMA, told], size, numaNodeID="1")).verdict.admitted
+            assert reason(control.admit(tolerating("b", [NUMA, told], size)).verdict) == "Pending"
+            if by_taint:
+                control.taint(remove=[MEMORY_TAINT])
+            before = control.available("memory")
+            assert before[1] == str(24 << 30)
+        node.restart()
+        with binder(node) as control:
+            assert control.available("memory") == before
+            assert list(control.state().pods[0].binding.cpuset_mems) == [1]
+            # One that waits is judged by the taints of the moment when it is bound.
+            assert reason(control.bind("b", numa_node_id="1").verdict) == ("" if by_taint else "NUMAMemoryPolicyError")
+
+
+def test_a_pod_that_waits_is_judged_by_the_taints_of_the_moment_when_it_is_bound() -> None:
+    with running_node(STATIC) as node, binder(node) as control:
+        half = tolerating("a", [NUMA, EVERYTHING], {"cpu": "500m", "memory": "1Gi"})
+        assert reason(control.admit(half).verdict) == "Pending"
+        assert not control.taint(CPU_TAINT).evicted
+        before, files = control.state().pending, written(node.root)
+        assert reason(control.bind("a", numa_node_id="1").verdict) == "CPUAffinityError"
+        assert (control.state().pending, written(node.root)) == (before, files)
+        control.taint(remove=[CPU_TAINT])
+        assert control.bind("a", numa_node_id="1").verdict.admitted
+
+
+@pytest.mark.parametrize("binds", [False, True])
+def test_a_taint_that_comes_while_a_pod_is_on_its_way_counts(binds: bool) -> None:
+    asked, go = threading.Event(), threading.Event()
+
+    def hold(call: Any) -> None:
+        if call.name == "Allocate":
+            asked.set()
+            go.wait(60)
+
+    with (
+        running_node(STATIC) as node,
+        binder(node) as control,
+        listed_plugins(node, MockPlugin(GPU, devices("gpu", 2), node.device_plugins, on_call=hold)),
+        ThreadPoolExecutor(1) as aside,
+    ):
+        size = {"cpu": 2, "memory": "1Gi", GPU: 1}
+        if binds:
+            control.admit(tolerating("a", [DEDICATED], size))
+            answer = aside.submit(lambda: control.bind("a", cpu_affinity="2-3").verdict)
+        else:
+            answer = aside.submit(lambda: control.admit(pod("a", size)).verdict)
+        try:
+            assert asked.wait(60)
+            assert not control.taint(OWN_TAINT).evicted  # it is not here yet
+        finally:
+            go.set()
+        assert reason(answer.result(60)) == "TaintToleration"
+        assert (control.running(), control.pending()) == ([], [])
+        assert cpu_entries(node.root) == {}
+        assert list((node.root / "pods").iterdir()) == []
+        assert not control.state().plugins[0].allocated
