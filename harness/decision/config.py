@@ -64,7 +64,7 @@ class NodeConfig:
     eviction_hard: Mapping[str, str] = field(default_factory=lambda: dict(DEFAULT_EVICTION))
     feature_gates: Mapping[str, bool] = field(default_factory=lambda: dict(GATES))
     max_pods: int = 110
-    taints: tuple[Taint, ...] = ()  # that the node has from its first start on
+    taints: tuple[Taint, ...] = ()  # that a node registers with
     host_cpus: frozenset[int] | None = None  # where systemd keeps the host's processes; None: not told
     semantics: Semantics = "current"
     notes: tuple[str, ...] = ()  # what was given and has no effect here

@@ -90,7 +90,7 @@ class Admissions:
     def start(self, loaded: LoadedState, quotas: Mapping[str, Fraction]) -> None:
         """Begin with what an earlier run left: the state files are written before anybody is answered.
 
-        The configuration's taints are those of a node's first start; after that they are what they were changed to.
+        The configuration's taints are those of a node that has none of its own; from then on its file has them.
         """
         with self._lock:
             saving.restore(self._managers, self._records, loaded)
