@@ -8,7 +8,7 @@ from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import Document
 from numaproof.harness.pods.affinity import is_dedicated, requested
 from numaproof.harness.pods.pod import Pod
-from numaproof.harness.pods.quantity import milli_value, parse_quantity
+from numaproof.harness.pods.quantity import milli_value, parse_amount
 from numaproof.harness.topology.verdict import Verdict
 
 RESOURCE: Final = "requests.dedicated-cpu"  # the proposal gives no name
@@ -64,12 +64,7 @@ def _quota(item: Any, where: str) -> tuple[str, Fraction | None]:
 
 def quota_amount(text: Any, where: str) -> Fraction:
     """A number of CPUs, to the thousandth."""
-    try:
-        amount = parse_quantity(text)
-    except UserError as error:
-        raise UserError(f"{where}: {error}") from None
-    if amount < 0:
-        raise UserError(f"{where}: {text} is negative; give 0 or more CPUs")
+    amount = parse_amount(text, where)
     if amount >= _TOO_MANY:
         raise UserError(f"{where}: {text} is more CPUs than there can be; give fewer, or no quota")
     return Fraction(milli_value(amount), 1000)

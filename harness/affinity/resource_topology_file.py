@@ -12,7 +12,7 @@ from numaproof.fake_sysfs.strict_yaml import Document, Where
 from numaproof.harness.affinity.node_topology import NodeTopology, ZoneStatus
 from numaproof.harness.affinity.resource_topology import KIND, POLICY, SCOPE, ZONE_TYPE
 from numaproof.harness.affinity.zones import CPU
-from numaproof.harness.pods.quantity import milli_value, parse_quantity, value
+from numaproof.harness.pods.quantity import milli_value, parse_amount, value
 from numaproof.harness.topology.bitmask import MAX_NODE
 from numaproof.harness.vocabulary import POLICIES, SCOPES
 
@@ -133,12 +133,7 @@ def _number(name: Any, where: Where) -> int:
 
 
 def _amount(resource: str, text: Any, where: Where) -> int:
-    try:
-        quantity = parse_quantity(text)
-    except UserError as error:
-        raise UserError(f"{where}: {error}") from None
-    if quantity < 0:
-        raise UserError(f"{where}: {text} is negative; give an amount of 0 or more")
+    quantity = parse_amount(text, str(where))
     return milli_value(quantity) if resource == CPU else value(quantity)
 
 

@@ -44,9 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_argument("--eviction-hard", metavar="SIGNAL<V,...", help="such as memory.available<100Mi")
     flags.add_argument("--feature-gates", metavar="K=V,...", help="such as TopologyManager=true")
     flags.add_argument("--max-pods", type=int, metavar="N")
-    flags.add_argument(
-        "--register-with-taints", metavar="K=V:EFFECT,...", help="that it has until it is told otherwise"
-    )
+    flags.add_argument("--register-with-taints", metavar="K=V:EFFECT,...", help="that it has until told otherwise")
     parser.add_argument(
         "--quota", type=Path, metavar="FILE", help="ResourceQuotas with requests.dedicated-cpu, by namespace"
     )

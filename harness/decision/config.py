@@ -10,7 +10,7 @@ from numaproof.errors import UserError
 from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.fake_sysfs.strict_yaml import Document, Where
 from numaproof.harness.decision.kubelet_keys import USED, WITHOUT_EFFECT
-from numaproof.harness.pods.quantity import parse_quantity, value
+from numaproof.harness.pods.quantity import parse_amount, value
 from numaproof.harness.pods.taints import CPU_AFFINITY, NUMA_CPU_AFFINITY, Taint, taints_from
 from numaproof.harness.providers.cpu.options import parse_options
 from numaproof.harness.providers.memory.manager import PolicyName as MemoryPolicy
@@ -224,13 +224,7 @@ def _cpu_set(setting: Setting | None) -> frozenset[int] | None:
 
 
 def _amount(where: str, text: Any) -> Fraction:
-    try:
-        amount = parse_quantity(text)
-    except UserError as error:
-        raise UserError(f"{where}: {error}") from None
-    if amount < 0:
-        raise UserError(f"{where}: {text} is negative; give an amount of 0 or more")
-    return amount
+    return parse_amount(text, where)
 
 
 def _amounts(setting: Setting | None) -> dict[str, Fraction]:

@@ -30,6 +30,17 @@ def parse_quantity(text: str | int | float) -> Fraction:
     return Fraction(number) * factor * (-1 if sign == "-" else 1)
 
 
+def parse_amount(text: str | int | float, where: str) -> Fraction:
+    """The value of a quantity of 0 or more; anything else is a UserError that names it and where it stands."""
+    try:
+        amount = parse_quantity(text)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
+    if amount < 0:
+        raise UserError(f"{where}: {text} is negative; give an amount of 0 or more")
+    return amount
+
+
 def value(quantity: Fraction) -> int:
     """The quantity as a whole number, rounded up."""
     return math.ceil(quantity)
