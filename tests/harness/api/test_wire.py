@@ -39,7 +39,14 @@ SERVICES: list[tuple[str, Any, tuple[str, ...]]] = [
         preferredallocations_draft_pb2_grpc,
         ("GetPreferredAllocationsOptions", "GetPreferredAllocations"),
     ),
-    ("numaproof.v1.Control", numaproof_v1_pb2_grpc, ("Admit", "Remove", "Explain", "State", "Watch", "Machine")),
+    (
+        "numaproof.v1.Control",
+        numaproof_v1_pb2_grpc,
+        (
+            *("Admit", "Remove", "Explain", "State", "Watch", "Machine"),
+            *("NodeStatus", "Taint", "Bind", "SetQuota"),
+        ),
+    ),
 ]
 every_service = pytest.mark.parametrize(
     ("service", "module", "methods"), SERVICES, ids=[f"{name}-{len(methods)}" for name, _, methods in SERVICES]
