@@ -5,7 +5,6 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from numaproof.fake_sysfs.machine import (
@@ -27,7 +26,6 @@ from numaproof.fake_sysfs.machine import (
 from numaproof.fake_sysfs.pci import format_address
 
 # The same examples on every run, and no clock: a slow machine is not a wrong one.
-SETTINGS = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), max_examples=50)
 
 _line = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=12).filter(
     lambda text: text == text.strip()

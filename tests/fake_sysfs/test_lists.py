@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numaproof.fake_sysfs.lists import format_cpulist, format_mask, parse_cpulist, parse_mask
-from tests.fake_sysfs.strategies import SETTINGS
 
 
 @pytest.mark.parametrize(
@@ -55,7 +54,6 @@ def test_a_bad_mask_is_refused(text: str) -> None:
         parse_mask(text)
 
 
-@SETTINGS
 @given(st.sets(st.integers(0, 300)))
 def test_both_ways_of_writing_come_back(ids: set[int]) -> None:
     assert parse_cpulist(format_cpulist(ids)) == tuple(sorted(ids))

@@ -2,7 +2,7 @@
 
 from itertools import combinations, pairwise
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from numaproof.fake_sysfs.overlaps import Block, runs, twice
@@ -34,7 +34,6 @@ def test_it_finds_what_counting_every_pair_finds(blocks: list[Block], same: bool
         assert (min(found), max(found)) in meeting
 
 
-@settings(derandomize=True, database=None, deadline=None)
 @given(st.sets(st.integers(-9, 9)))
 def test_runs_are_the_numbers_again(numbers: set[int]) -> None:
     found = runs(numbers)

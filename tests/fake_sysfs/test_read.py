@@ -17,7 +17,6 @@ from numaproof.fake_sysfs.hwloc_string import parse_synthetic
 from numaproof.fake_sysfs.machine import Cpu, Machine
 from numaproof.fake_sysfs.read import read
 from numaproof.fake_sysfs.write import write
-from tests.fake_sysfs.strategies import SETTINGS
 from tests.places import short_directory
 
 CPU = "sys/devices/system/cpu"
@@ -240,7 +239,7 @@ DAMAGE = (b"", b"-1\n", b"99999999999\n", b"0-4095\n", b"x\0y", b"\xff\xfe", b"9
 LAPTOP = files(preset("laptop"))
 
 
-@settings(SETTINGS, max_examples=25)
+@settings(max_examples=25)
 @given(st.dictionaries(st.sampled_from(sorted(LAPTOP)), st.sampled_from((None, *DAMAGE)), min_size=1, max_size=12))
 def test_a_damaged_tree_is_still_a_machine_or_is_refused_in_one_line(damage: dict[str, bytes | None]) -> None:
     found = {path: damage.get(path, content) for path, content in LAPTOP.items()}

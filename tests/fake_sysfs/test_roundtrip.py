@@ -2,17 +2,17 @@
 
 import shutil
 
-from hypothesis import given
+from hypothesis import given, settings
 
 from numaproof.fake_sysfs.files import EXTRA, files
 from numaproof.fake_sysfs.machine import Machine
 from numaproof.fake_sysfs.read import read
 from numaproof.fake_sysfs.write import write
-from tests.fake_sysfs.strategies import SETTINGS, machines
+from tests.fake_sysfs.strategies import machines
 from tests.places import short_directory
 
 
-@SETTINGS
+@settings(max_examples=50)
 @given(machines())
 def test_any_machine_is_read_back_equal(machine: Machine) -> None:
     with short_directory() as place:
@@ -20,7 +20,7 @@ def test_any_machine_is_read_back_equal(machine: Machine) -> None:
         assert read(place / "tree") == machine
 
 
-@SETTINGS
+@settings(max_examples=50)
 @given(machines())
 def test_sysfs_alone_says_all_that_it_has_a_word_for(machine: Machine) -> None:
     """Without /proc and without our own file, only names and links are lost: nothing else was hidden there."""

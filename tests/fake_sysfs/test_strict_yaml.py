@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numaproof.fake_sysfs import strict_yaml
@@ -71,7 +71,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(derandomize=True, database=None, deadline=None)
 @given(VALUES)
 def test_what_yaml_writes_is_read_back(value: Any) -> None:
     for libyaml in (yaml.CSafeLoader, yaml.SafeLoader):  # the fixture does not see what hypothesis draws

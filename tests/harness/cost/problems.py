@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from itertools import combinations, product
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from numaproof.harness.cost.costs import UNLISTED, Costs, Entry, Report
@@ -12,7 +11,6 @@ from numaproof.harness.cost.names import Instance
 from numaproof.harness.cost.pairs import pairs
 
 # The same examples each time, however slow the machine is.
-UNHURRIED = settings(derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 
 RESOURCES = ("a.example/x", "b.example/y", "c.example/z")
 

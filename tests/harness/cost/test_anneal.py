@@ -10,7 +10,7 @@ from numaproof.harness.cost.anneal import anneal
 from numaproof.harness.cost.build import build
 from numaproof.harness.cost.costs import Costs, Entry, Report
 from numaproof.harness.cost.greedy import walk
-from tests.harness.cost.problems import UNHURRIED, cheapest, problems
+from tests.harness.cost.problems import cheapest, problems
 
 A, B, C = "a.example/x", "b.example/y", "c.example/z"
 
@@ -38,7 +38,6 @@ def test_it_leaves_the_valley_in_which_the_greedy_walk_ends() -> None:
     assert graph.cost_of(graph.weight(found)) == 5 * (2 + 2 + 2)
 
 
-@UNHURRIED
 @given(problems(), st.integers(0, 5))
 def test_small_problems_are_solved_by_it_alone(problem: tuple[Costs, dict[str, int]], seed: int) -> None:
     costs, request = problem

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numaproof.harness.cost.inner import Alike, Inner, Nested
-from tests.harness.cost.problems import UNHURRIED
 
 
 @st.composite
@@ -38,7 +37,6 @@ def _cost(tree: Inner, taken: frozenset[str]) -> int:
     return sum(_cost(part, taken) for part in parts) + tree.between * across
 
 
-@UNHURRIED
 @given(trees())
 def test_the_table_is_the_least_of_all_sets_and_taking_gives_such_a_set(tree: Inner) -> None:
     size = len(tree.ids)
@@ -50,7 +48,6 @@ def test_the_table_is_the_least_of_all_sets_and_taking_gives_such_a_set(tree: In
         assert table[count] == least == _cost(tree, frozenset(taken))
 
 
-@UNHURRIED
 @given(trees(), st.integers(0, 6), st.integers(0, 6))
 def test_a_table_does_not_depend_on_what_was_asked_before(tree: Inner, first: int, then: int) -> None:
     tree.table(first)

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from numaproof.errors import UserError
 from numaproof.harness.cost.names import format_ids, natural, parse_names
-from tests.harness.cost.problems import UNHURRIED
 
 
 @pytest.mark.parametrize(
@@ -56,7 +55,6 @@ def test_ids_in_short(ids: list[str], text: str) -> None:
     assert format_ids(ids) == text
 
 
-@UNHURRIED
 @given(st.sets(st.integers(0, 30), min_size=1))
 def test_short_ids_name_the_same_ids(numbers: set[int]) -> None:
     words = format_ids(f"x{number}" for number in numbers).split(",")

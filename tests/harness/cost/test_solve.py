@@ -14,12 +14,11 @@ from numaproof.harness.cost.exact import Search
 from numaproof.harness.cost.greedy import walk
 from numaproof.harness.cost.pairs import cost_of
 from numaproof.harness.cost.solve import solve
-from tests.harness.cost.problems import UNHURRIED, cheapest, problems
+from tests.harness.cost.problems import cheapest, problems
 
 Problem = tuple[Costs, dict[str, int]]
 
 
-@UNHURRIED
 @given(problems())
 def test_the_answer_is_the_cheapest_of_all_sets(problem: Problem) -> None:
     costs, request = problem
@@ -29,7 +28,6 @@ def test_the_answer_is_the_cheapest_of_all_sets(problem: Problem) -> None:
     assert {resource: len(ids) for resource, ids in solution.chosen.items()} == request
 
 
-@UNHURRIED
 @given(problems())
 def test_the_cost_of_the_answer_is_the_sum_of_its_pairs(problem: Problem) -> None:
     costs, request = problem
@@ -38,7 +36,6 @@ def test_the_cost_of_the_answer_is_the_sum_of_its_pairs(problem: Problem) -> Non
     assert solution.greedy == cost_of(costs, solution.greedy_chosen)
 
 
-@UNHURRIED
 @given(problems(most=7))
 def test_compound_vertices_change_no_cost(problem: Problem) -> None:
     costs, request = problem
@@ -48,14 +45,12 @@ def test_compound_vertices_change_no_cost(problem: Problem) -> None:
     assert compound.cost == plain.cost
 
 
-@UNHURRIED
 @given(problems(most=7), st.integers(0, 3))
 def test_the_same_seed_gives_the_same_answer(problem: Problem, seed: int) -> None:
     costs, request = problem
     assert solve(costs, request, seed=seed) == solve(costs, request, seed=seed)
 
 
-@UNHURRIED
 @given(problems(most=7), st.randoms(use_true_random=False))
 def test_the_order_in_which_instances_are_offered_does_not_matter(problem: Problem, chance: Random) -> None:
     costs, request = problem
@@ -63,14 +58,12 @@ def test_the_order_in_which_instances_are_offered_does_not_matter(problem: Probl
     assert solve(costs, request, available=shuffled) == solve(costs, request)
 
 
-@UNHURRIED
 @given(problems(most=7))
 def test_never_dearer_than_the_greedy_walk_nor_cheaper_than_the_bound(problem: Problem) -> None:
     solution = solve(*problem)
     assert solution.bound <= solution.cost <= solution.greedy
 
 
-@UNHURRIED
 @given(problems(most=7), st.integers(1, 5))
 def test_an_interrupted_search_has_a_bound_that_holds(problem: Problem, regions: int) -> None:
     costs, request = problem
@@ -86,7 +79,6 @@ def test_an_interrupted_search_has_a_bound_that_holds(problem: Problem, regions:
     assert graph.cost_of(search.best_weight) >= best
 
 
-@UNHURRIED
 @given(problems(), st.data())
 def test_what_is_required_is_in_the_answer_and_the_rest_is_the_best_beside_it(
     problem: Problem, data: st.DataObject
@@ -148,7 +140,6 @@ def test_more_is_required_than_asked_for() -> None:
     assert str(refused.value) == "a.example/x: 1 of it are asked for, and 2 have to be among them"
 
 
-@UNHURRIED
 @given(problems())
 def test_weights_between_vertices_can_be_halved(problem: Problem) -> None:
     """The exact search shares them out between the two."""

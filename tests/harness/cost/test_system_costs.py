@@ -5,11 +5,9 @@ from hypothesis import strategies as st
 
 from numaproof.harness.cost.pairs import cost_of
 from numaproof.harness.cost.solve import solve
-from tests.harness.cost.problems import UNHURRIED
 from tests.harness.cost.systems import Drawn, cheapest_set, system_problems
 
 
-@UNHURRIED
 @given(system_problems())
 def test_the_answer_is_the_cheapest_of_all_sets(drawn: Drawn) -> None:
     costs, request, offered = drawn
@@ -21,7 +19,6 @@ def test_the_answer_is_the_cheapest_of_all_sets(drawn: Drawn) -> None:
     assert all(set(ids) <= set(offered[resource]) for resource, ids in solution.chosen.items())
 
 
-@UNHURRIED
 @given(system_problems())
 def test_the_greedy_walk_costs_what_its_pairs_cost(drawn: Drawn) -> None:
     costs, request, offered = drawn
@@ -30,7 +27,6 @@ def test_the_greedy_walk_costs_what_its_pairs_cost(drawn: Drawn) -> None:
     assert solution.bound <= solution.cost <= solution.greedy
 
 
-@UNHURRIED
 @given(system_problems(most_cpus=10))
 def test_compound_vertices_change_no_cost(drawn: Drawn) -> None:
     costs, request, offered = drawn
@@ -42,7 +38,6 @@ def test_compound_vertices_change_no_cost(drawn: Drawn) -> None:
     assert cost_of(costs, plain.chosen) == plain.cost
 
 
-@UNHURRIED
 @given(system_problems(), st.data())
 def test_required_instances_are_in_the_answer_and_the_rest_is_the_best_beside_them(
     drawn: Drawn, data: st.DataObject

@@ -1,10 +1,11 @@
 """The node and the command choose the same: one solver, and the same costs however they get there."""
 
+import io
 import json
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from fractions import Fraction
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,6 @@ from numaproof.harness.cost.machine_costs import resources_of
 from numaproof.harness.decision.discovery import describe
 from numaproof.harness.decision.managers import ManagerConfig, Managers
 from numaproof.harness.providers.devices import Device
-from tests.harness.cost.problems import UNHURRIED
 from tests.harness.decision.choosing import container, pod_of
 
 MACHINES = {name: preset(name) for name in ("xeon-2s", "dgx1-v100", "aws-p4d", "dgx-a100")}
@@ -36,17 +36,18 @@ def _node(machine: Machine) -> Managers:
     return managers
 
 
-def _command(name: str, request: Mapping[str, int], capsys: pytest.CaptureFixture[str]) -> dict[str, list[str]]:
+def _command(name: str, request: Mapping[str, int]) -> dict[str, list[str]]:
     wanted = ",".join(f"{resource}={count}" for resource, count in request.items())
     reserved = ",".join(f"cpu/cpu{cpu}" for cpu in sorted(RESERVED))
-    assert main(["cost", "solve", "--machine", name, "--request", wanted, "--without", reserved, "--json"]) == 0
-    chosen: dict[str, list[str]] = json.loads(capsys.readouterr().out)["chosen"]
+    with redirect_stdout(io.StringIO()) as output:
+        assert main(["cost", "solve", "--machine", name, "--request", wanted, "--without", reserved, "--json"]) == 0
+    chosen: dict[str, list[str]] = json.loads(output.getvalue())["chosen"]
     return chosen
 
 
-@settings(UNHURRIED, max_examples=40)
+@settings(max_examples=40)
 @given(st.data())
-def test_node_and_command_agree(capsys: pytest.CaptureFixture[str], data: st.DataObject) -> None:
+def test_node_and_command_agree(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(MACHINES)))
     machine = MACHINES[name]
     request = {"cpu": data.draw(st.integers(1, 40))}
@@ -58,4 +59,4 @@ def test_node_and_command_agree(capsys: pytest.CaptureFixture[str], data: st.Dat
     given_ = trace.given["c"]
     chosen = {"cpu": [f"cpu{cpu}" for cpu in sorted(given_.cpus)]}
     chosen |= {resource: [one.id for one in devices] for resource, devices in given_.devices.items()}
-    assert chosen == _command(name, request, capsys)
+    assert chosen == _command(name, request)

@@ -179,7 +179,7 @@ REQUESTS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(REQUESTS, st.sampled_from(["container", "pod"]))
 def test_every_assignment_is_the_solvers_choice_and_nothing_is_given_twice(
     requests: list[tuple[int, int, int, bool]], scope: str
@@ -228,7 +228,7 @@ def _everything(managers: Managers) -> tuple[object, ...]:
 ASKED = st.tuples(st.sampled_from(["init", "sidecar", "app"]), st.integers(0, 3), st.integers(0, 2))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(st.lists(ASKED, min_size=1, max_size=4), min_size=1, max_size=4))
 def test_in_scope_pod_every_container_is_served_from_the_pods_choice(pods: list[list[tuple[str, int, int]]]) -> None:
     """And no two that run at a time have anything in common, of one pod or of two."""
@@ -269,7 +269,7 @@ def test_in_scope_pod_every_container_is_served_from_the_pods_choice(pods: list[
             taken |= {*held.cpus, *ids(trace, name)}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.sampled_from(["dgx-a100", "dgx1-v100", "xeon-6248-snc2", "epyc-7742-nps4", "dgx2"]),
     st.integers(1, 24),

@@ -12,8 +12,9 @@ import grpc
 import pytest
 
 from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.api import podresources_v1_pb2 as resources_api
 from numaproof.harness.node.node import Node
-from tests.harness.node.running import Client, pod
+from tests.harness.node.running import Client, pod, pod_resources
 
 DEDICATED = {"key": "CPUAffinity", "operator": "Exists"}
 NUMA = {"key": "NUMACPUAffinity", "operator": "Exists"}
@@ -119,6 +120,13 @@ def cpu_entries(root: Path) -> dict[str, dict[str, str]]:
     content = json.loads((root / "cpu_manager_state").read_text())
     entries: dict[str, dict[str, str]] = content.get("entries", {})
     return entries
+
+
+def listed_cpus(node: Node) -> dict[str, list[list[int]]]:
+    """What PodResources tells: by pod, the CPUs of each container."""
+    with pod_resources(node) as stub:
+        answer = stub.List(resources_api.ListPodResourcesRequest(), timeout=120)
+    return {one.name: [list(each.cpu_ids) for each in one.containers] for one in answer.pod_resources}
 
 
 class _Connection(http.client.HTTPConnection):

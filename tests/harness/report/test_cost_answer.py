@@ -35,7 +35,7 @@ def costs(draw: st.DrawFn) -> Costs:
     return Costs(IDS, tuple(reports), unlisted=draw(st.sampled_from(UNLISTED)))
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(costs(), st.fixed_dictionaries({resource: st.integers(1, len(ids)) for resource, ids in IDS.items()}))
 def test_the_edges_are_the_cost(given_costs: Costs, request: dict[str, int]) -> None:
     found = answer(given_costs, request, 3)

@@ -118,7 +118,7 @@ def check(drawing: Drawing) -> None:
         assert len(box.lines) * LINE <= box.place.height
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.integers(1, 14), st.integers(1, 6)), min_size=1, max_size=5),
     st.sampled_from(["{number}", "{resource}{number}", "a-very-long-name-of-an-instance-{number}-with-an-end"]),

@@ -2,7 +2,7 @@
 
 import random
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numaproof.harness.topology.bitmask import NodeMask
@@ -11,12 +11,8 @@ from numaproof.harness.topology.merge import filter_hints, merge, merge_as_propo
 from numaproof.harness.topology.numa import NumaInfo
 from tests.harness.topology.twin import naive_merge, naive_merge_as_proposed
 
+
 # The machine may be slow: nothing is timed. Examples are derived from the test itself, so that a run can be repeated.
-relaxed = settings(
-    deadline=None, derandomize=True, max_examples=300, database=None, suppress_health_check=list(HealthCheck)
-)
-
-
 @st.composite
 def machines(draw: st.DrawFn, most: int = 5) -> NumaInfo:
     nodes = tuple(sorted(draw(st.sets(st.integers(0, 7), min_size=1, max_size=most))))
@@ -35,7 +31,7 @@ def provider_hints(draw: st.DrawFn, numa: NumaInfo) -> dict[str, list[TopologyHi
 
 
 @given(st.data(), st.booleans(), st.randoms(use_true_random=False))
-@relaxed
+@settings(max_examples=300)
 def test_lists_in_any_order(data: st.DataObject, closest: bool, order: random.Random) -> None:
     numa = data.draw(machines())
     providers = data.draw(st.lists(provider_hints(numa), max_size=3))

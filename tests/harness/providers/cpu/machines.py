@@ -2,13 +2,10 @@
 
 from fractions import Fraction
 
-from hypothesis import HealthCheck, settings
-
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.providers.cpu import CpuTopology
 
 # The same examples every time, however slow the machine is.
-repeatable = settings(derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def machine(*, sockets: int = 2, nodes: int = 1, cores: int = 4, threads: int = 2, caches: int = 1) -> CpuTopology:

@@ -12,7 +12,7 @@ from numaproof.harness.providers.cpu.distributed import pick_distributed
 from numaproof.harness.providers.cpu.sets import ids_of, set_of
 from numaproof.harness.providers.cpu.topology import CpuTopology
 from numaproof.harness.topology.provider import AllocationError
-from tests.harness.providers.cpu.machines import machine, repeatable
+from tests.harness.providers.cpu.machines import machine
 
 FOUR_NODES = machine(sockets=4, cores=4)  # node n: CPUs 4n to 4n+3 and, as second threads, 16 more
 
@@ -168,7 +168,6 @@ def by_trying_everything(
     return None
 
 
-@repeatable
 @given(st.data())
 def test_plans_are_those_of_trying_everything(data: st.DataObject) -> None:
     """But for those that the kubelet overwrites (see above): only combinations of 1, 2, 3 or 5 are safe from that."""

@@ -9,7 +9,7 @@ from numaproof.harness.providers.cpu.sets import set_of
 from numaproof.harness.providers.cpu.topology import CpuTopology
 from numaproof.harness.topology.bitmask import ids_of
 from numaproof.harness.topology.hints import HintFamily
-from tests.harness.providers.cpu.machines import machine, repeatable
+from tests.harness.providers.cpu.machines import machine
 
 
 def hints(
@@ -61,7 +61,6 @@ def test_many_nodes_get_a_rule_instead_of_a_list() -> None:
     assert cpu_hints(topology, topology.cpus, 0, 4097) == []
 
 
-@repeatable
 @given(st.data())
 def test_hints_are_what_counting_cpus_says(data: st.DataObject) -> None:
     """Against a count by hand over every set of nodes, on both sides of the border between list and rule."""

@@ -8,7 +8,7 @@ from numaproof.harness.providers.cpu.packed import pick_packed
 from numaproof.harness.providers.cpu.sets import ids_of, set_of
 from numaproof.harness.providers.cpu.topology import CpuTopology, Level
 from numaproof.harness.topology.provider import AllocationError
-from tests.harness.providers.cpu.machines import machine, repeatable
+from tests.harness.providers.cpu.machines import machine
 
 TWO_SOCKETS = machine(sockets=2, cores=4)  # socket 0: CPUs 0-3 and 8-11, socket 1: 4-7 and 12-15
 
@@ -85,7 +85,6 @@ def pickings(draw: st.DrawFn) -> tuple[CpuTopology, set[int], int]:
     return topology, free, draw(st.integers(0, len(free)))
 
 
-@repeatable
 @given(picking=pickings(), spread=st.booleans(), by_cache=st.booleans())
 def test_on_regular_machines_exactly_as_many_free_cpus_are_taken(
     picking: tuple[CpuTopology, set[int], int], spread: bool, by_cache: bool
@@ -96,7 +95,6 @@ def test_on_regular_machines_exactly_as_many_free_cpus_are_taken(
     assert set(taken) <= free
 
 
-@repeatable
 @given(picking=pickings())
 def test_a_request_of_whole_cores_breaks_no_core_that_need_not_be_broken(
     picking: tuple[CpuTopology, set[int], int],

@@ -1,7 +1,7 @@
 """Device hints: the traps one by one, and all of them at once against a naive twin."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numaproof.harness.providers.devices import Device, DeviceManager
@@ -11,9 +11,7 @@ from numaproof.harness.topology.bitmask import NodeMask, mask_of, masks_over
 from numaproof.harness.topology.hints import HintFamily
 from tests.harness.providers.devices.asking import GPU, NOWHERE, asks, flags, gpus, held, on, pod_of
 
-UNHURRIED = settings(
-    derandomize=True, deadline=None, database=None, max_examples=200, suppress_health_check=list(HealthCheck)
-)
+MANY = settings(max_examples=200)
 
 
 def hints_for(manager: DeviceManager, request: int) -> dict[NodeMask, bool]:
@@ -131,7 +129,7 @@ def situations(draw: st.DrawFn, most_nodes: int) -> tuple[list[Device], list[int
     return devices, machine, available, reusable, draw(st.integers(0, 6))
 
 
-@UNHURRIED
+@MANY
 @given(situations(5))
 def test_the_rule_means_what_the_enumeration_finds(
     situation: tuple[list[Device], list[int], set[str], set[str], int],

@@ -4,7 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numaproof.errors import UserError
@@ -298,7 +298,7 @@ def test_allocatable_memory_is_what_is_not_set_aside() -> None:
     )
 
 
-@settings(derandomize=True, deadline=None, database=None, max_examples=200, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 9), st.integers(0, 3), st.integers(0, 20)), max_size=25))
 def test_nothing_is_lost_or_given_twice(steps: list[tuple[int, int, int, int]]) -> None:
     """Pods come and go, each placed on one of its hints; bytes are conserved, and in the end all is free again."""

@@ -2,7 +2,7 @@
 
 from itertools import chain
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numaproof.harness.pods.pod import Container, Pod
@@ -12,9 +12,7 @@ from numaproof.harness.topology.bitmask import EMPTY, NodeMask, ids_of, is_subse
 from numaproof.harness.topology.hints import HintFamily
 from tests.harness.providers.memory.asking import GI, PAGES, asks, manager_of, on, pod_of
 
-UNHURRIED = settings(
-    derandomize=True, deadline=None, database=None, max_examples=200, suppress_health_check=list(HealthCheck)
-)
+MANY = settings(max_examples=200)
 
 
 def hints_for(manager: MemoryManager, pod: Pod, container: Container | None = None) -> dict[NodeMask, bool]:
@@ -139,7 +137,7 @@ def situations(draw: st.DrawFn, fewest_nodes: int, most_nodes: int) -> tuple[Mac
     return state, request, reusable
 
 
-@UNHURRIED
+@MANY
 @given(situations(1, 5))
 def test_the_rule_means_what_the_enumeration_finds(
     situation: tuple[MachineState, dict[str, int], Reusable],
@@ -149,7 +147,7 @@ def test_the_rule_means_what_the_enumeration_finds(
     assert found == twin(*situation)
 
 
-@UNHURRIED
+@MANY
 @given(situations(1, 6), st.data())
 def test_the_best_hint_is_found_without_listing(
     situation: tuple[MachineState, dict[str, int], Reusable], data: st.DataObject
