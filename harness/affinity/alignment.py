@@ -146,16 +146,17 @@ def _placed(wanted: Sequence[tuple[str, int]], stock: Stock, policy: str, only: 
 
 
 def _together(wanted: Sequence[tuple[str, int]], stock: Stock) -> Positions | None:
-    """The lowest zones that hold it together, as few as each resource would need if nobody else had any.
+    """The lowest zones, of which there is none that holds it alone, that hold it together.
 
-    That number has to be the same for all resources, or no set of NUMA nodes is preferred by all of them.
+    They are as few as each resource would need if nobody else had any. That number has to be the same for all
+    resources, or no set of NUMA nodes is preferred by all of them.
     """
-    sizes = set(_fewest(wanted, stock.zones))
-    if len(sizes) != 1 or None in sizes:
+    fewest = _fewest(wanted, stock.zones)
+    size = next(fewest)
+    if size is None or size == 1 or any(other != size for other in fewest):
         return None
-    [size] = sizes
     hosts = stock.hosts(wanted)
-    mask = lowest_mask(NodeMask(sum(1 << at for at in hosts)), size or 0, tuple(stock.demands(wanted, hosts)))
+    mask = lowest_mask(NodeMask(sum(1 << at for at in hosts)), size, tuple(stock.demands(wanted, hosts)))
     return None if mask is None else ids_of(mask)
 
 

@@ -13,7 +13,8 @@ what does not fit is refused. What nodes do not tell is where it can be wrong:
 - whether a resource that the node never heard of is somebody else's business: to the kubelet it is, here it is lacking.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -29,6 +30,7 @@ from numaproof.harness.pods.affinity import CPUS_FIELD, NUMA_NODE_FIELD, memory_
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.pods.taints import CPU_AFFINITY, NUMA_CPU_AFFINITY, SCHEDULED, untolerated
 
+PODS = "pods"  # the resource: how many more a node may have
 _SHOWN = 4  # zones of which a reason tells what is left
 
 
@@ -94,6 +96,18 @@ def left_of(node: NodeTopology) -> Amounts:
     return node.left if node.left is not None else zones_left(node.zones)
 
 
+def at_most(resource: str, left: Amounts) -> float:
+    """How much a node may have left of a resource, by what it tells.
+
+    What it does not tell of it may have: pods, what is not a device's, and memory of a kind where it tells of none.
+    """
+    found = left.get(resource)
+    if found is not None:
+        return found
+    untold = resource == PODS or resource in NATIVE or (is_memory(resource) and "memory" not in left)
+    return math.inf if untold else 0
+
+
 def zones_left(zones: Iterable[ZoneStatus]) -> dict[str, int]:
     """What zones have left together."""
     total: dict[str, int] = {}
@@ -122,18 +136,26 @@ def misfit(pod: Pod, needs: Needs, node: NodeTopology) -> Misfit | None:
 
 def plain_misfit(pod: Pod, needs: Needs, node: NodeTopology) -> Misfit | None:
     """The same for a scheduler that knows nothing of NUMA nodes: names, taints, and amounts of the node as a whole."""
+    found = unwanted(pod, node)
+    if found is not None:
+        return found
+    left = left_of(node)
+    if at_most(PODS, left) < 1:
+        return Misfit(node.name, Nearness.AMOUNT, "it has as many pods as it may")
+    for name, amount in needs.requests.items():
+        if amount > at_most(name, left):
+            return Misfit(node.name, Nearness.AMOUNT, _short(name, amount, left.get(name)))
+    return None
+
+
+def unwanted(pod: Pod, node: NodeTopology) -> Misfit | None:
+    """Why a node is not for a pod, whatever it has; None: it is."""
     if pod.node_name and pod.node_name != node.name:
         return Misfit(node.name, Nearness.UNWANTED, f"spec.nodeName is {pod.node_name}")
     if node.taints:
         foreign = untolerated(node.taints, pod.tolerations, SCHEDULED)
         if foreign is not None:
             return Misfit(node.name, Nearness.UNWANTED, f"spec.tolerations has none for the taint {foreign}")
-    left = left_of(node)
-    if left.get("pods", 1) < 1:
-        return Misfit(node.name, Nearness.AMOUNT, "it has as many pods as it may")
-    for name, amount in needs.requests.items():
-        if amount > left.get(name, 0) and (name in left or not _is_untold(name, left)):
-            return Misfit(node.name, Nearness.AMOUNT, _short(name, amount, left.get(name)))
     return None
 
 
@@ -197,11 +219,6 @@ def _pins_memory(node: NodeTopology) -> bool:
     return "memory" not in node.unaligned and any("memory" in zone.capacity for zone in node.zones)
 
 
-def _is_untold(name: str, left: Mapping[str, int]) -> bool:
-    """Whether a node may have a resource that it does not tell of: what is not a device's, and memory where none is."""
-    return name in NATIVE or (is_memory(name) and "memory" not in left)
-
-
 # Reasons in words
 
 
@@ -222,7 +239,7 @@ def _homeless(pod: Pod, needs: Needs, node: NodeTopology) -> str:
         return f"{CPUS_FIELD}: no NUMA node has these CPUs"
     claimed = _claims(pod, needs, node)
     wants = ", ".join(amount_text(name, amount) for name, amount in claimed.items())
-    lefts = [[_left_text(name, zone) for name in claimed] for zone in allowed]
+    lefts = [[_left_text(name, zone) for name in claimed] for zone in allowed[:_SHOWN]]
     short = f"one NUMA node has to have {wants}; {_listed(allowed, lefts)}"
     if not any(all(zone.available.get(name, 0) >= amount for name, amount in claimed.items()) for zone in allowed):
         return short
@@ -242,15 +259,16 @@ def _lacking(found: Lack, node: NodeTopology) -> str:
     wants = ", ".join(amount_text(name, unit * amount) for (name, unit), amount in zip(units, amounts, strict=True))
     where = "one NUMA node" if node.policy == "single-numa-node" else "as few NUMA nodes as can be"
     lefts = []
-    for zone, left in zip(node.zones, found.left, strict=True):
+    for zone, left in zip(node.zones[:_SHOWN], found.left, strict=False):
         lefts.append([_of_text(name, unit * one, zone) for (name, unit), one in zip(units, left, strict=True)])
     return f"{node.policy}: {who} wants {wants} of {where}; {_listed(node.zones, lefts)}"
 
 
 def _listed(zones: Sequence[ZoneStatus], lefts: Sequence[Sequence[str]]) -> str:
-    parts = [f"{zone_name(zone.id)}: {', '.join(texts)}" for zone, texts in zip(zones, lefts, strict=True)]
-    more = f"; and {len(parts) - _SHOWN} more" if len(parts) > _SHOWN else ""
-    return "left: " + "; ".join(parts[:_SHOWN]) + more
+    """What is left of zones, of the first few in words."""
+    parts = [f"{zone_name(zone.id)}: {', '.join(texts)}" for zone, texts in zip(zones, lefts, strict=False)]
+    more = f"; and {len(zones) - _SHOWN} more" if len(zones) > _SHOWN else ""
+    return "left: " + "; ".join(parts) + more
 
 
 def _left_text(name: str, zone: ZoneStatus) -> str:

@@ -6,13 +6,14 @@ knowing NUMA nodes adds. A pod that its node refuses is counted, not tried again
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import nsmallest
+from itertools import chain, islice
 from typing import Final, Literal
 
 from numaproof.harness.affinity.needs import Needs, needs_of
-from numaproof.harness.affinity.predicate import Misfit, homes, load, misfit, plain_misfit
+from numaproof.harness.affinity.predicate import Misfit, homes, load, misfit, plain_misfit, unwanted
+from numaproof.harness.affinity.rooms import Rooms
 from numaproof.harness.affinity.rules import PENDING
 from numaproof.harness.affinity.targets import Decision, Target
 from numaproof.harness.affinity.zones import CPU
@@ -74,11 +75,10 @@ def tally(placements: Sequence[Placement]) -> Tally:
 
 @dataclass(slots=True)
 class _Shape:
-    """What is known of all pods that ask for the same: needs, and which nodes they did not fit at which version."""
+    """What is known of all pods that ask for the same: needs, and which nodes they did not fit."""
 
     needs: Needs
-    versions: list[int]  # by the number of the node; -1: it was not looked at, or it fitted
-    misfits: list[Misfit | None]
+    misfits: dict[int, int] = field(default_factory=dict)  # nodes that they did not fit, by number: at which version
     settled: int = -1  # the number of changes to any node at which it was known to fit none
     nearest: tuple[Misfit, ...] = ()  # as of then
 
@@ -93,10 +93,14 @@ class _Scheduler:
     def __init__(self, targets: Sequence[Target], way: Way) -> None:
         self._targets = targets
         self._way = way
+        self._misfit = misfit if way == "predicate" else plain_misfit
         self._versions = [one.version for one in targets]
         self._keys = [(load(one.topology), one.topology.name, number) for number, one in enumerate(targets)]
         self._order = sorted(self._keys)
+        self._rooms = Rooms([one.topology for one in targets])
+        self._promising = self._rooms.promising if way == "predicate" else self._rooms.having
         self._changes = 0
+        self._wanted: dict[tuple[object, ...], set[int]] = {}
         self._shapes: dict[tuple[object, ...], _Shape] = {}
 
     def place(self, pod: Pod) -> Placement:
@@ -122,30 +126,44 @@ class _Scheduler:
         key = (*shared, pod.node_name, pod.numa_node_id, pod.cpu_affinity)
         shape = self._shapes.get(key)
         if shape is None:
-            nodes = len(self._targets)
-            shape = self._shapes[key] = _Shape(needs_of(pod), [-1] * nodes, [None] * nodes)
+            shape = self._shapes[key] = _Shape(needs_of(pod))
         return shape
 
     def _first(self, pod: Pod, shape: _Shape) -> int | None:
-        known, now = shape.versions, self._versions
-        rule = misfit if self._way == "predicate" else plain_misfit
-        for _, _, number in self._order:
-            if known[number] == now[number]:
+        for number in self._promising(shape.needs, self._wanting(pod)):
+            if shape.misfits.get(number) == self._versions[number]:
                 continue
-            found = rule(pod, shape.needs, self._targets[number].topology)
-            if found is None:
+            if self._misfit(pod, shape.needs, self._targets[number].topology) is None:
                 return number
-            known[number], shape.misfits[number] = now[number], found
+            shape.misfits[number] = self._versions[number]
         return None
 
     def _nowhere(self, pod: Pod, shape: _Shape) -> Placement:
         if shape.settled != self._changes:
-            found = [one for *_, number in self._order if (one := shape.misfits[number]) is not None]
-            shape.nearest = tuple(nsmallest(NEAREST, found, key=lambda one: one.nearness))
+            shape.nearest = self._nearest(pod, shape)
             shape.settled = self._changes
         nodes = len(self._targets)
         decision = Decision(Verdict(False, NOWHERE, f"0 of {nodes} nodes fit"))
         return Placement(pod, "", decision, shape.cpu, shape.nearest, nodes)
+
+    def _nearest(self, pod: Pod, shape: _Shape) -> tuple[Misfit, ...]:
+        """The nearest of the nodes, none of which it fits: first those that have enough, then those that want it."""
+        wanting = [*self._wanting(pod)]
+        order = (number for _, _, number in self._order)
+        found = (
+            self._misfit(pod, shape.needs, self._targets[number].topology)
+            for number in dict.fromkeys(chain(self._rooms.having(shape.needs, wanting), wanting, order))
+        )
+        return tuple(islice(filter(None, found), NEAREST))
+
+    def _wanting(self, pod: Pod) -> Iterator[int]:
+        """The nodes that a pod is for by names and taints, which do not change; in their order."""
+        key = pod.node_name, pod.tolerations
+        if key not in self._wanted:
+            nodes = enumerate(self._targets)
+            self._wanted[key] = {number for number, one in nodes if unwanted(pod, one.topology) is None}
+        wanted = self._wanted[key]
+        return (number for _, _, number in self._order if number in wanted)
 
     def _move(self, number: int) -> None:
         """Put a node that changed where it belongs now."""
@@ -155,4 +173,5 @@ class _Scheduler:
         self._keys[number] = (load(target.topology), target.topology.name, number)
         insort(self._order, self._keys[number])
         self._versions[number] = target.version
+        self._rooms.update(number, target.topology)
         self._changes += 1

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from numaproof.harness.topology.bitmask import EMPTY, NodeMask, ids_of
 from numaproof.harness.topology.hints import Demand
@@ -15,8 +16,20 @@ def smallest_size(nodes: NodeMask, demands: Sequence[Demand]) -> int | None:
     """The fewest of the nodes that together meet all demands, at least one; None if all of them do not."""
     if not nodes or any(demand.held(nodes) < demand.need for demand in demands):
         return None
+    if len(demands) == 1 and all(held.bit_count() == 1 for held, _ in demands[0].supply):
+        return _fewest_richest(nodes, demands[0])
     search = MaskSearch(nodes, demands)
     return next((size for size in range(1, nodes.bit_count()) if search.lowest(size)), nodes.bit_count())
+
+
+def _fewest_richest(nodes: NodeMask, demand: Demand) -> int:
+    """How many nodes meet one demand, the richest first, where no supply is of several nodes."""
+    amounts = dict.fromkeys(ids_of(nodes), 0)
+    for mask, amount in demand.supply:
+        if mask & nodes:
+            amounts[mask.bit_length() - 1] += amount
+    together = accumulate(sorted(amounts.values(), reverse=True))
+    return next(size for size, held in enumerate(together, 1) if held >= demand.need)
 
 
 def lowest_mask(nodes: NodeMask, size: int, demands: Sequence[Demand]) -> NodeMask | None:

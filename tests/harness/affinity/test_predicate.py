@@ -108,6 +108,22 @@ def test_what_is_not_told_is_not_looked_at() -> None:
     assert homes(cpus("1", memory="900Gi"), node(zone(0, 8))) == (0,)
 
 
+def asking_for(resource: str, amount: str) -> Pod:
+    limits = {"cpu": "1", "memory": "1Gi", resource: amount}
+    return pod("p", {"name": "c", "resources": {"limits": limits}})
+
+
+def test_no_node_tells_its_disk() -> None:
+    """Exporters of zones do not, and pods that ask for some of it are placed all the same."""
+    assert homes(asking_for("ephemeral-storage", "1Gi"), node(zone(0, 8, gibs=(4, 4)))) == (0,)
+
+
+def test_huge_pages_are_there_to_be_told_where_memory_is() -> None:
+    wanting = asking_for("hugepages-2Mi", "4Mi")
+    assert homes(wanting, node(zone(0, 8))) == (0,)
+    assert why_not(wanting, node(zone(0, 8, gibs=(4, 4)))) == "it has no hugepages-2Mi"
+
+
 def test_cpus_are_aligned_for_guaranteed_pods_with_whole_cpus_only() -> None:
     where = node(zone(0, 2), zone(1, 2))
     assert why_not(cpus("3"), where).startswith("single-numa-node: container c wants 3 CPUs")
