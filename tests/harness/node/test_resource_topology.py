@@ -7,6 +7,7 @@ to it; the recorded machine is the third witness.
 import json
 import lzma
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -26,7 +27,7 @@ from numaproof.harness.node.encode.pod_resources import allocatable_message, pod
 from numaproof.harness.node.house_rules import HouseRules
 from numaproof.harness.node.node import Node
 from numaproof.harness.node.records import Phase, PodRecord, PodRecords
-from numaproof.harness.node.snapshot import NodeSnapshot
+from numaproof.harness.node.snapshot import NodeSnapshot, PodView
 from numaproof.harness.node.viewing import Views
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.pods.quantity import milli_value, parse_quantity
@@ -59,6 +60,13 @@ class Told:
     pods: list[api.PodResources]
     hidden_cpus: set[int] = field(default_factory=set)
     hidden_devices: set[tuple[str, str]] = field(default_factory=set)
+
+    def hide(self, views: Iterable[PodView]) -> None:
+        """Note what the ended init containers of pods have."""
+        for ended in (container for view in views for container in view.containers if container.ends):
+            self.hidden_cpus |= ended.given.cpus
+            for resource, held in ended.given.devices.items():
+                self.hidden_devices |= {(resource, one.id) for one in held}
 
     def cpus(self) -> set[int]:
         listed = {cpu for one in self.pods for container in one.containers for cpu in container.cpu_ids}
@@ -247,13 +255,7 @@ def test_both_tell_the_same_of_every_recorded_end_state(part: int) -> None:
             continue
         snapshot = end_state(case)
         told = Told(allocatable_message(snapshot), [pod_resources_message(view) for view in snapshot.pods])
-        for view in snapshot.pods:
-            for container in view.containers:
-                if container.ends:
-                    told.hidden_cpus |= container.given.cpus
-                    told.hidden_devices |= {
-                        (resource, one.id) for resource, held in container.given.devices.items() for one in held
-                    }
+        told.hide(snapshot.pods)
         try:
             compare(case, resource_topology(snapshot.topology), told)
         except AssertionError as error:
@@ -306,13 +308,7 @@ def test_both_tell_the_same_over_sockets() -> None:
                 allocatable = stub.GetAllocatableResources(api.AllocatableResourcesRequest(), timeout=120)
                 listed = stub.List(api.ListPodResourcesRequest(), timeout=120)
             told = Told(allocatable, list(listed.pod_resources))
-            for view in node.assignments():
-                for container in view.containers:
-                    if container.ends:
-                        told.hidden_cpus |= container.given.cpus
-                        told.hidden_devices |= {
-                            (resource, one.id) for resource, held in container.given.devices.items() for one in held
-                        }
+            told.hide(node.assignments())
             compare(case, page(node, "/noderesourcetopology"), told)
             seen.append(len(told.pods))
 
