@@ -146,6 +146,9 @@ def test_later_pods_go_where_nothing_was_promised(policy: str) -> None:
             last = again.admit(pod("last", {"cpu": 7, "memory": "1Gi"}))
             assert last.verdict.admitted == (policy in ("none", "best-effort")), last.verdict.message
             assert all(parse_quantity(one) >= 0 for one in again.available())
+            for one in again.running():
+                again.remove(f"uid-{one}")
+            assert len(again.state().free_cpus) == 15
 
 
 @pytest.mark.parametrize("cpu_policy", ["none", "static"])
@@ -182,6 +185,17 @@ def test_cpus_of_unequal_cores_are_given_once() -> None:
             assert len(held) == len(set(held)) == 13
             control.remove("uid-b")
         node.restart()
+
+
+def test_a_bound_pod_gets_no_core_of_which_another_has_a_part() -> None:
+    config = {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0-1"}
+    with running_node(config, "laptop") as node, binder(node) as control:
+        for name, count in (("a", 7), ("b", 2)):
+            assert control.admit(pod(name, {"cpu": count, "memory": "100Mi"})).verdict.admitted
+        bound = control.admit(tolerating("c", [NUMA], {"cpu": 2, "memory": "100Mi"}, numaNodeID="0"))
+        assert bound.verdict.admitted, bound.verdict.message
+        held = [cpu for one in control.state().pods for cpu in one.containers[0].cpus]
+        assert len(held) == len(set(held)) == 11
 
 
 def test_a_cpu_of_a_socket_that_the_kubelet_takes_as_a_whole_is_given_once(tmp_path: Path) -> None:
@@ -237,6 +251,22 @@ def test_memory_of_a_bound_pod(manager: str, toleration: dict[str, str], memory:
             assert near.verdict.admitted, near.verdict.message
             elsewhere = [list(block.nodes) for one in near.pod.containers for block in one.memory]
             assert elsewhere == ([[0]] if manager == "Static" else [])
+
+
+@pytest.mark.parametrize("toleration", [PREFERRED_MEMORY, STRICT_MEMORY])
+def test_memory_of_a_bound_pod_is_not_taken_out_of_a_group(toleration: dict[str, str]) -> None:
+    """65 GiB bind both NUMA nodes together: no memory of one of them is to be had alone, and a restart knows that."""
+    with running_node(STATIC | {"topologyManagerPolicy": "best-effort"}) as node:
+        with binder(node) as control:
+            assert control.admit(pod("wide", {"cpu": 1, "memory": "65Gi"})).verdict.admitted
+            own = [NUMA, toleration]
+            answer = control.admit(tolerating("a", own, {"cpu": 1, "memory": "40Gi"}, numaNodeID="1"))
+            blocks = [list(block.nodes) for one in answer.pod.containers for block in one.memory]
+            if toleration is STRICT_MEMORY:
+                assert reason(answer.verdict) == "NUMAMemoryPolicyError"
+            else:
+                assert (reason(answer.verdict), blocks) == ("", [[0, 1]])
+        node.restart()
 
 
 GPUS = [MockDevice("g0", (0,)), MockDevice("g1", (1,))]
