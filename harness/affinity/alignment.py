@@ -24,7 +24,7 @@ class Lack:
     need: Need
     wanted: tuple[tuple[str, int], ...]  # by resource, of what is aligned here; cpu in CPUs
     left: tuple[tuple[int, ...], ...]  # for each zone, in the order of `wanted`
-    anywhere: bool = False  # the policy does not matter: it could have come from any NUMA nodes
+    grouped: bool = False  # several zones would do, whatever the policy says, if they served nobody yet
 
 
 class Stock:
@@ -159,7 +159,7 @@ def lack_of_memory(needs: Needs, stock: Stock, near: int) -> Lack | None:
         if not wanted:
             continue
         if not stock.is_anywhere(wanted):
-            return Lack(need, wanted, tuple(_lefts(stock, wanted)), anywhere=True)
+            return Lack(need, wanted, tuple(_lefts(stock, wanted)), grouped=True)
         order = (near, *(position for position in range(len(stock.zones)) if position != near))
         single = next((position for position in order if stock.holds(position, wanted)), None)
         stock.take(need, wanted, stock.hosts(wanted) if single is None else (single,))

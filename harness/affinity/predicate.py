@@ -33,6 +33,7 @@ from numaproof.harness.pods.taints import CPU_AFFINITY, NUMA_CPU_AFFINITY, SCHED
 
 PODS = "pods"  # the resource: how many more a node may have
 _SHOWN = 4  # zones of which a reason tells what is left
+_GROUP = "one NUMA node, or of several that serve nobody yet"
 _PLACES = {**dict.fromkeys(ALIGNING, "as few NUMA nodes as can be"), "single-numa-node": "one NUMA node"}
 
 
@@ -174,7 +175,7 @@ def homes(pod: Pod, needs: Needs, node: NodeTopology) -> tuple[int, ...]:
 
 
 def shares(pod: Pod, needs: Needs, node: NodeTopology) -> Shares:
-    """What a pod takes of the NUMA nodes of a node that it fits: what is aligned of it; if bound, what it is promised."""
+    """What a pod takes of the NUMA nodes of a node that it fits: what is aligned of it, and what it is promised."""
     stock = Stock(node.zones, node.unaligned)
     if not needs.wants_home:
         lack(needs, stock, node.policy, node.scope)
@@ -276,7 +277,7 @@ def _lacking(found: Lack, node: NodeTopology) -> str:
     units = [(name, 1000 if name == CPU else 1) for name, _ in found.wanted]
     amounts = [amount for _, amount in found.wanted]
     wants = ", ".join(amount_text(name, unit * amount) for (name, unit), amount in zip(units, amounts, strict=True))
-    where = "any NUMA nodes" if found.anywhere else _PLACES.get(node.policy, "any NUMA nodes")
+    where = _GROUP if found.grouped else _PLACES.get(node.policy, "any NUMA nodes")
     lefts = []
     for zone, left in zip(node.zones[:_SHOWN], found.left, strict=False):
         lefts.append(
