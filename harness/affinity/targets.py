@@ -173,8 +173,9 @@ class MachineTarget:
                 if amount:
                     self._used[node][name] = self._used[node].get(name, 0) + amount
                     touched.add(node)
-        for given in holding.given.values():
-            for block in given.memory:
+        staying = [one.name for one in holding.pod.all_containers() if not holding.pod.ends(one)]
+        for name in staying:  # the memory of the others was given back
+            for block in holding.given[name].memory:
                 touched.update(block.nodes)
         for resource, ids in _devices(holding).items():
             masks = self._managers.devices.masks(resource)

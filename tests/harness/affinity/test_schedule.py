@@ -214,6 +214,56 @@ def test_a_bound_pod_that_got_cpus_elsewhere_is_refused() -> None:
     assert sent(target, pod("q", container("c", "2"), tolerations=strict, numaNodeID="0")) == "NUMACPUAffinityError"
 
 
+def test_a_pod_that_waits_counts_on_the_node_as_a_whole() -> None:
+    """7 CPUs are for pods: 3 of them for one that waits, on no NUMA node, so that of two pods of 3 one is sent."""
+    waiting = pod("w", container("c", "3"), tolerations=BOTH)
+    target = MachineTarget("a", kind(4, 4))
+    plain = schedule([waiting, *wholes(2, "3")], [target], "plain")
+    assert tally(plain) == Tally(3, 2, 1, 1, {}, 1, 3000)
+    assert target.topology.left is not None
+    assert (target.topology.left["cpu"], target.topology.left["pods"], target.version) == (1000, 108, 2)
+    assert [zone.available["cpu"] for zone in target.topology.zones] == [0, 4000]
+
+
+def test_pods_that_wait_are_among_those_that_a_node_may_have() -> None:
+    target = MachineTarget("n", kind(8, max_pods=2))
+    waiting = [pod(f"w{number}", container("c", "1"), tolerations=BOTH) for number in range(3)]
+    assert [sent(target, one) for one in waiting] == ["Pending", "Pending", "OutOfpods"]
+    assert sent(target, pod("p", container("c", "1"))) == "OutOfpods"
+
+
+def test_a_pod_that_waits_needs_room_on_the_node() -> None:
+    target = MachineTarget("n", kind(4, 4))
+    waiting = [pod(f"w{number}", container("c", "3"), tolerations=BOTH) for number in range(3)]
+    assert [sent(target, one) for one in waiting] == ["Pending", "Pending", "OutOfcpu"]
+
+
+def test_a_node_that_refused_a_pod_is_passed_over_for_the_next_like_it() -> None:
+    """Whole cores only, which nodes do not tell: `a` refuses 3 CPUs. It is asked again once it changed, and `b` is full."""
+    whole_cores = kind(32, threads=2, cpu_options={"full-pcpus-only": True})
+    copies = [pod(f"p{number}", container("c", "3")) for number in range(3)]
+    pods = [*copies[:2], pod("q", container("c", "2"), nodeName="a"), copies[2]]
+    plain = placed(pods, "plain", a=whole_cores, b=kind(4))
+    assert [one.node for one in plain] == ["a", "a", "a", "b"]
+    better = placed(pods, "predicate", a=whole_cores, b=kind(4))
+    assert [(one.node, one.decision.verdict.admitted) for one in better] == [
+        ("a", False),
+        ("b", True),
+        ("a", True),
+        ("a", False),
+    ]
+
+
+def test_why_a_node_refused_is_told_to_those_that_fit_nowhere() -> None:
+    whole_cores = kind(32, threads=2, cpu_options={"full-pcpus-only": True})
+    better = placed(wholes(3, "3"), "predicate", a=whole_cores)
+    assert tally(better).refused == {"SMTAlignmentError": 1}
+    for one in better[1:]:
+        [why] = one.misfits
+        assert why.node == "a"
+        assert why.reason.startswith("it refused a pod like this: SMTAlignmentError: ")
+
+
 # What a node tells while pods come is what the ledger of the reference node would tell.
 
 

@@ -26,6 +26,7 @@ KINDS = (
     kind(4, 4, gpus=(1, 1), topology_scope="pod", max_pods=3),
     kind(4, 4, taints=(DEDICATED,)),
     kind(4, 4, cpu_policy="none"),
+    kind(8, threads=2, cpu_options={"full-pcpus-only": True}),  # refuses what fits by amount
 )
 ZONES = node(zone(0, 6), zone(1, 3)), replace(node(zone(0, 5)), policy="restricted"), node()
 NODES = st.lists(st.sampled_from([*KINDS, *ZONES]), min_size=1, max_size=6)
