@@ -140,8 +140,9 @@ def lack(needs: Needs, stock: Stock, policy: str, scope: str, only: int | None =
     if policy not in ALIGNING or scope != "pod":
         return _one_by_one(needs.containers, stock, policy, only)
     wanted = stock.wanted(needs.whole)
-    if only is None and not _has_hints(wanted, stock):
-        # Nobody has an opinion on the pod: each container's memory comes from as few NUMA nodes as it needs.
+    if only is None and (not wanted or (policy == "single-numa-node" and not _has_hints(wanted, stock))):
+        # Nobody has an opinion on the pod: each container's memory comes from as few NUMA nodes as it needs. Under
+        # restricted it would have to come from all of them at once.
         return _one_by_one(needs.containers, stock, "restricted", None)
     found = _placed(wanted, stock, policy, only)
     if found is None:
@@ -158,12 +159,34 @@ def lack_of_memory(needs: Needs, stock: Stock, near: int) -> Lack | None:
         wanted = tuple(one for one in stock.wanted(need) if is_memory(one[0]))
         if not wanted:
             continue
-        if not stock.is_anywhere(wanted):
+        found = _near(wanted, stock, near)
+        if found is None:
             return Lack(need, wanted, tuple(_lefts(stock, wanted)), grouped=True)
-        order = (near, *(position for position in range(len(stock.zones)) if position != near))
-        single = next((position for position in order if stock.holds(position, wanted)), None)
-        stock.take(need, wanted, stock.hosts(wanted) if single is None else (single,))
+        stock.take(need, wanted, found)
     return None
+
+
+def _near(wanted: Sequence[tuple[str, int]], stock: Stock, near: int) -> Positions | None:
+    """Where the memory manager takes memory from: there, there and beside it, or else elsewhere."""
+    if stock.holds(near, wanted):
+        return (near,)
+    beside = _group(wanted, stock, near)
+    if beside is not None:
+        return beside
+    single = next((position for position in range(len(stock.zones)) if stock.holds(position, wanted)), None)
+    return _group(wanted, stock) if single is None else (single,)
+
+
+def _group(wanted: Sequence[tuple[str, int]], stock: Stock, around: int | None = None) -> Positions | None:
+    """The fewest and lowest zones that serve nobody yet and hold it together, one of them given."""
+    hosts = stock.hosts(wanted)
+    demands = tuple(stock.demands(wanted, hosts))
+    if around is not None:
+        demands = (*demands, Demand(1, ((NodeMask(1 << around), int(around in hosts)),)))
+    mask_of_hosts = NodeMask(sum(1 << at for at in hosts))
+    size = smallest_size(mask_of_hosts, demands)
+    mask = lowest_mask(mask_of_hosts, size, demands) if size else None
+    return None if mask is None else ids_of(mask)
 
 
 def _one_by_one(needs: Iterable[Need], stock: Stock, policy: str, only: int | None) -> Lack | None:
@@ -180,7 +203,7 @@ def _one_by_one(needs: Iterable[Need], stock: Stock, policy: str, only: int | No
 
 def _has_hints(wanted: Sequence[tuple[str, int]], stock: Stock) -> bool:
     """Whether a manager has an opinion on where this comes from: that of memory has none if it can be had nowhere."""
-    return any(not is_memory(resource) for resource, _ in wanted) or (bool(wanted) and stock.is_anywhere(wanted))
+    return any(not is_memory(resource) for resource, _ in wanted) or stock.is_anywhere(wanted)
 
 
 def _lefts(stock: Stock, wanted: Iterable[tuple[str, int]]) -> Iterator[tuple[int, ...]]:

@@ -239,7 +239,7 @@ def test_a_pod_that_waits_needs_room_on_the_node() -> None:
 
 
 def test_a_node_that_refused_a_pod_is_passed_over_for_the_next_like_it() -> None:
-    """Whole cores only, which nodes do not tell: `a` refuses 3 CPUs. It is asked again once it changed, and `b` is full."""
+    """Whole cores only, which nodes do not tell: `a` refuses 3 CPUs, and is asked again once it changed."""
     whole_cores = kind(32, threads=2, cpu_options={"full-pcpus-only": True})
     copies = [pod(f"p{number}", container("c", "3")) for number in range(3)]
     pods = [*copies[:2], pod("q", container("c", "2"), nodeName="a"), copies[2]]
