@@ -9,7 +9,8 @@ what does not fit is refused. What nodes do not tell is where it can be wrong:
 - which NUMA nodes the memory manager has bound together for a pod that fits none alone;
 - how several containers share several NUMA nodes, where one does not hold them, and which CPUs the first of several
   containers takes over from an init container;
-- under none, best-effort and cost the node as a whole decides; a static memory manager may refuse there all the same;
+- where devices are that are near several NUMA nodes at once, under restricted;
+- under none, best-effort and cost a static memory manager may refuse what the node as a whole has;
 - whether a resource that the node never heard of is somebody else's business: to the kubelet it is, here it is lacking.
 """
 

@@ -1,7 +1,8 @@
 """Many pods over many nodes, one after another: by the plain fit of whole nodes, or by the predicate in two phases.
 
 Both ways try nodes in the same order, the least share of CPU in use first, then by name, so that what differs is what
-knowing NUMA nodes adds. A pod that its node refuses is counted, not tried again, and holds nothing.
+knowing NUMA nodes adds. A pod that its node refuses is counted, not tried again, and holds nothing. By the predicate's
+way, the node is passed over for others that ask for the same until it has changed; kube-scheduler does not remember.
 """
 
 from bisect import bisect_left, insort
