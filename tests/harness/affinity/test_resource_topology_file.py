@@ -1,6 +1,7 @@
 """NodeResourceTopology objects as kubectl prints them: read, and refused in one line where they are broken."""
 
 import copy
+import re
 from typing import Any
 
 import pytest
@@ -155,8 +156,7 @@ BROKEN: list[tuple[list[str | int], Any, str]] = [
         str(2**63),
         "zones[0].resources[0].capacity: '9223372036854775808' is mo",
     ),
-    *((["zones", 0, "resources"], no, f"zones[0].resources: {no!r} is not a list") for no in (0, "", {}, False)),
-    *((["zones", 0, "costs"], no, f"zones[0].costs: {no!r} is not a list") for no in (0, "", {}, False, 10)),
+    (["zones", 0, "costs"], 10, "zones[0].costs: 10 is not a list"),
     (["zones", 0, "costs", 0, "value"], "near", "zones[0].costs[0].value: 'near' is not a cost"),
     (["attributes"], "policy", "attributes: 'policy' is not a list"),
     (["attributes", 0, "value"], "tight", "attributes[0].value: 'tight' is unknown"),
@@ -215,6 +215,15 @@ def nodes(draw: st.DrawFn) -> NodeTopology:
 def test_what_we_write_is_read_as_it_was(written: list[NodeTopology]) -> None:
     text = yaml.safe_dump_all(resource_topology(node) for node in written)
     assert read(text) == written
+
+
+@pytest.mark.parametrize("key", ["resources", "costs"])
+@pytest.mark.parametrize("wrong", [0, "", {}, False])
+def test_what_is_nothing_and_no_list_is_refused(key: str, wrong: Any) -> None:
+    content = item()
+    content["zones"][0][key] = wrong
+    with pytest.raises(UserError, match=rf"zones\[0\]\.{key}: {re.escape(repr(wrong))} is not a list"):
+        read(yaml.safe_dump(content))
 
 
 @pytest.mark.parametrize("key", ["resources", "costs"])

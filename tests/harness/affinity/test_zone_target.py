@@ -115,7 +115,7 @@ def test_memory_that_is_only_preferred_near_a_bound_pod_is_taken_elsewhere() -> 
 
 
 @pytest.mark.parametrize("fields", [{}, {"numaNodeID": "0"}, {"cpuAffinity": "1-2"}])
-def test_a_pod_waits_for_every_field_that_it_lacks(fields: dict[str, str]) -> None:
+def test_a_pod_waits_for_every_field_that_it_lacks(fields: dict[str, Any]) -> None:
     """By the plain way nobody fills it; by the predicate's, its NUMA node is all that can be told."""
     one = pod("p", container("c", "2"), tolerations=BOTH, **fields)
     target = ZoneTarget(node(zone(0, 8), zone(1, 8)))
