@@ -1,4 +1,4 @@
-"""The names that extended resources may have: what the kubelet demands of a device plugin's resource."""
+"""Names as Kubernetes has them: their parts, and what the kubelet demands of a device plugin's resource."""
 
 import re
 
@@ -9,6 +9,16 @@ _LONGEST_NAME = 63
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _DOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+
+
+def is_domain(text: str) -> bool:
+    """Whether a text is a lower-case DNS domain, as the names of most objects are."""
+    return len(text) <= _LONGEST_DOMAIN and _DOMAIN.fullmatch(text) is not None
+
+
+def is_name_part(text: str) -> bool:
+    """Whether a text is a qualified name without its domain, or the value of a label or taint."""
+    return len(text) <= _LONGEST_NAME and _NAME.fullmatch(text) is not None
 
 
 def resource_name_problem(name: str) -> str:

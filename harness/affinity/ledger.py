@@ -7,7 +7,7 @@ from numaproof.harness.affinity.zones import CPU, Zone
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.fit import Amounts, requests_of
 from numaproof.harness.decision.reservations import MEMORY
-from numaproof.harness.pods.affinity import is_bound
+from numaproof.harness.pods.affinity import is_bound, promised_cpu
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.providers.memory import MachineState
 
@@ -56,10 +56,9 @@ def claims(holding: Holding, zones: Iterable[Zone]) -> Shares:
     found = {zone.id: {CPU: 1000 * len(exclusive & zone.cpus)} for zone in here}
     home = home_of(pod, here)
     if home in found:
-        requests = requests_of(pod)
-        found[home][CPU] = max(found[home][CPU], requests.get(CPU, 0))
+        found[home][CPU] = max(found[home][CPU], promised_cpu(pod))
         if pod.numa_memory == "strict" and not any(one.memory for one in holding.given.values()):
-            memory = {name: amount for name, amount in requests.items() if is_memory(name)}
+            memory = {name: amount for name, amount in requests_of(pod).items() if is_memory(name)}
             found[home] = {**found[home], **memory}
     return found
 

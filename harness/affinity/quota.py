@@ -9,10 +9,12 @@ from numaproof.fake_sysfs.strict_yaml import Document
 from numaproof.harness.pods.affinity import is_dedicated, requested
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.pods.quantity import milli_value, parse_amount
+from numaproof.harness.resource_names import is_domain
 from numaproof.harness.topology.verdict import Verdict
 
 RESOURCE: Final = "requests.dedicated-cpu"  # the proposal gives no name
 
+_LONGEST_TOLD: Final = 60  # characters of a text that a message repeats
 _TOO_MANY: Final = 10**18  # CPUs: what is written has to be a quantity that is read again
 Quotas = Mapping[str, Fraction]  # CPUs, by namespace; a namespace without one may have any number
 
@@ -48,18 +50,26 @@ def quotas_from(document: Document) -> dict[str, Fraction]:
 def _quota(item: Any, where: str) -> tuple[str, Fraction | None]:
     if not isinstance(item, Mapping) or item.get("kind") != "ResourceQuota":
         raise UserError(f"{where}: is not a ResourceQuota; write one with spec.hard: {{{RESOURCE}: 4}}")
-    metadata, spec = item.get("metadata") or {}, item.get("spec") or {}
-    if not isinstance(metadata, Mapping) or not isinstance(spec, Mapping):
-        raise UserError(f"{where}: metadata and spec are not mappings; write a ResourceQuota")
-    hard = spec.get("hard") or {}
-    if not isinstance(hard, Mapping):
-        raise UserError(f"{where}: spec.hard: {hard!r} is not a mapping; write {{{RESOURCE}: 4}}")
-    namespace = metadata.get("namespace", "default")
-    if not isinstance(namespace, str) or not namespace:
-        raise UserError(f"{where}: metadata.namespace: {namespace!r} is not a namespace")
+    metadata = _mapping(item.get("metadata"), f"{where}: metadata")
+    hard = _mapping(_mapping(item.get("spec"), f"{where}: spec").get("hard"), f"{where}: spec.hard")
+    namespace = checked_namespace(metadata.get("namespace", "default"), f"{where}: metadata.namespace")
     if RESOURCE not in hard:
         return namespace, None
     return namespace, quota_amount(hard[RESOURCE], f"{where}: spec.hard.{RESOURCE}")
+
+
+def _mapping(found: Any, where: str) -> Mapping[str, Any]:
+    if found is not None and not isinstance(found, Mapping):
+        raise UserError(f"{where}: {found!r} is not a mapping; write a ResourceQuota")
+    return found or {}
+
+
+def checked_namespace(name: Any, where: str) -> str:
+    """The namespace itself; a UserError if it cannot be one."""
+    if not isinstance(name, str) or not is_domain(name):
+        told = repr(name)[:_LONGEST_TOLD]
+        raise UserError(f"{where}: {told} is not a namespace; write lower-case letters, digits and dashes")
+    return name
 
 
 def quota_amount(text: Any, where: str) -> Fraction:

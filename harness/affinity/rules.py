@@ -18,7 +18,16 @@ from numaproof.harness.affinity.ledger import (
 )
 from numaproof.harness.affinity.zones import CPU, Zone
 from numaproof.harness.decision.fit import requests_of
-from numaproof.harness.pods.affinity import CPUS_FIELD, NUMA_NODE_FIELD, is_dedicated, missing_fields, names, requested
+from numaproof.harness.pods.affinity import (
+    CPUS_FIELD,
+    LEAST_CPU,
+    NUMA_NODE_FIELD,
+    is_bound,
+    is_dedicated,
+    missing_fields,
+    names,
+    requested,
+)
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.pods.taints import CPU_AFFINITY, ENFORCED, NUMA_CPU_AFFINITY, Taint, untolerated
 from numaproof.harness.providers.memory import MachineState
@@ -142,12 +151,16 @@ def clash(pod: Pod, others: Iterable[Holding], taken: Shares, zones: Iterable[Zo
 
 
 def given_twice(holding: Holding, others: Iterable[Holding]) -> Verdict | None:
-    """Why a pod cannot have the CPUs that it was given: some are those of a bound pod; None: they are not.
+    """Why a pod cannot have the CPUs that it was given: some are another's, and one of the two is bound; None: it can.
 
     Where cores have unequal numbers of threads, the kubelet's CPU manager takes whole ones of which a part is in use.
+    Among pods that are not bound that is the kubelet's affair.
     """
     for other in others:
-        both = holding.cpus & (other.pod.cpu_affinity or frozenset())
+        theirs = other.pod.cpu_affinity or frozenset()
+        if is_bound(holding.pod) or is_bound(other.pod):
+            theirs |= other.cpus
+        both = holding.cpus & theirs
         if both:
             owner = f"{other.pod.namespace}/{other.pod.name}"
             return Verdict(False, CPU_REASON, f"the CPU manager chose the CPUs {_list(both)}, those of pod {owner}")
@@ -183,7 +196,8 @@ def overdrawn(found: Overdraft) -> Verdict:
     if is_memory(found.resource):
         figures = f"{found.wanted} bytes of {found.resource} are wanted, {found.left} are left for pods"
         return Verdict(False, MEMORY_REASON, f"NUMA node {found.zone}: {figures}")
-    figures = f"{cpu_text(found.wanted)} CPUs are wanted, {cpu_text(found.left)} are left for pods"
+    wanted = "some CPU to run on is" if found.wanted == LEAST_CPU else f"{cpu_text(found.wanted)} CPUs are"
+    figures = f"{wanted} wanted, {cpu_text(found.left)} are left for pods"
     return Verdict(False, NUMA_CPU_REASON, f"NUMA node {found.zone}: {figures}")
 
 
@@ -193,8 +207,9 @@ def applies(key: str, pod: Pod, taints: Iterable[Taint]) -> bool:
 
 
 def cpu_text(thousandths: int) -> str:
-    """An amount of cpu in CPUs."""
-    return f"{thousandths / 1000:g}"
+    """An amount of cpu in CPUs, to the thousandth."""
+    whole, rest = divmod(thousandths, 1000)
+    return f"{whole}.{rest:03}".rstrip("0") if rest else str(whole)
 
 
 def _list(cpus: Iterable[int]) -> str:

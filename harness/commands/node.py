@@ -17,6 +17,7 @@ from numaproof.harness.commands.node_client import add_actions, run_action
 from numaproof.harness.decision.config import Setting, config_of, settings_in
 from numaproof.harness.node.node import Node
 from numaproof.harness.pods.taints import taint_from_text
+from numaproof.harness.resource_names import is_domain
 from numaproof.harness.vocabulary import POLICIES, SEMANTICS
 
 _SIGNALS = {signal.SIGTERM, signal.SIGINT}
@@ -46,13 +47,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_argument("--max-pods", type=int, metavar="N")
     flags.add_argument("--register-with-taints", metavar="K=V:EFFECT,...", help="that it has until told otherwise")
     parser.add_argument(
-        "--quota", type=Path, metavar="FILE", help="ResourceQuotas with requests.dedicated-cpu, by namespace"
+        "--quota",
+        type=Path,
+        metavar="FILE",
+        help="ResourceQuotas with requests.dedicated-cpu, that it has until told otherwise",
     )
     parser.add_argument(
         "--systemd-config", type=Path, metavar="FILE", help="a systemd configuration: CPUAffinity are the host's CPUs"
     )
     parser.add_argument("--semantics", choices=SEMANTICS, default="current", help="kubelet v1.36, or the KEP's")
-    parser.add_argument("--port", type=int, help="serve /metrics, /healthz, /pods on this loopback port too; 0: any")
+    parser.add_argument(
+        "--port",
+        type=int,
+        help="serve what http.sock serves (/pods, /node, /metrics, ...) on this loopback port too; 0: any",
+    )
     parser.add_argument(
         "--grace", type=float, default=300, metavar="SECONDS", help="wait so long for a plugin's return"
     )
@@ -80,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
         config,
         _machine(args),
         args.root,
-        name=args.name,
+        name=_checked_name(args.name),
         quotas=quotas_from(read(args.quota)) if args.quota else None,
         http_port=args.port,
         grace_seconds=args.grace,
@@ -96,6 +104,14 @@ def run(args: argparse.Namespace) -> int:
         )
         signal.sigwait(_SIGNALS)
     return 0
+
+
+def _checked_name(name: str) -> str:
+    if name and not is_domain(name):
+        raise UserError(
+            f"--name {name[:60]!r}: is not a node's name; write lower-case letters, digits, dashes and dots"
+        )
+    return name
 
 
 def _log(line: str) -> None:

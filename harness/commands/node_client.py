@@ -16,6 +16,7 @@ from numaproof.harness.affinity.rules import PENDING
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
 from numaproof.harness.node.bind_token import NAME as TOKEN
+from numaproof.harness.node.plugins.sockets import fits
 from numaproof.harness.pods.taints import Taint, taint_from_text
 from numaproof.harness.unix_http import get_page
 
@@ -33,9 +34,11 @@ def add_actions(parser: argparse.ArgumentParser) -> None:
     status.add_argument(
         "--nrt", action="store_true", help="a NodeResourceTopology instead of the Node; YAML, or --json"
     )
-    admit = _action(actions, "admit", "give a pod to it")
+    admit = _action(
+        actions, "admit", "give a pod to it, which is admitted, waits to be bound, or is refused (exit code 1)"
+    )
     admit.add_argument("pod", type=Path, metavar="POD.yaml", help="a Pod manifest")
-    bind = _action(actions, "bind", "give a pod that waits its place")
+    bind = _action(actions, "bind", "give a pod that waits its place; takes ROOT/bind.token (exit code 1: refused)")
     bind.add_argument("pod", metavar="[NAMESPACE/]POD", help="its name, or uid")
     bind.add_argument("--numa-node", metavar="ID", help="what its spec.numaNodeID becomes")
     bind.add_argument("--cpus", metavar="LIST", help="what its spec.cpuAffinity becomes, such as 2-5")
@@ -43,7 +46,7 @@ def add_actions(parser: argparse.ArgumentParser) -> None:
     remove.add_argument("pod", metavar="[NAMESPACE/]POD", help="its name, or uid")
     taint = _action(actions, "taint", "change its taints; pods that do not tolerate a new one are evicted")
     taint.add_argument(
-        "taints", nargs="+", metavar="KEY=VALUE:EFFECT", help="add one; KEY- or KEY:EFFECT- removes, as in kubectl"
+        "taints", nargs="+", metavar="KEY[=VALUE]:EFFECT", help="add one; KEY- or KEY:EFFECT- removes, as in kubectl"
     )
     quota = _action(actions, "quota", "limit the dedicated CPUs of a namespace's pods")
     quota.add_argument("namespace", metavar="NAMESPACE")
@@ -51,7 +54,8 @@ def add_actions(parser: argparse.ArgumentParser) -> None:
 
 
 def _action(actions: Any, name: str, summary: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = actions.add_parser(name, help=summary, description=f"{summary.capitalize()}.")
+    described = f"{summary[:1].upper()}{summary[1:]}. Exit code 2: it cannot be asked, or not like that."
+    parser: argparse.ArgumentParser = actions.add_parser(name, help=summary, description=described)
     # Before or after the action's name; a default here would replace what stands before it.
     parser.add_argument("--root", type=Path, default=argparse.SUPPRESS, help="the directory of the node's sockets")
     return parser
@@ -115,9 +119,12 @@ def _placed(args: argparse.Namespace, control: api_grpc.ControlStub) -> int:
 
 def _token(root: Path) -> str:
     try:
-        return (root / TOKEN).read_text().strip()
-    except OSError as error:
-        raise UserError(f"{root / TOKEN}: cannot be read ({error.strerror}); it is the permission to bind") from None
+        token = (root / TOKEN).read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{root / TOKEN}: cannot be read ({error}); it is the permission to bind") from None
+    if not token.isascii() or not token.isprintable():
+        raise UserError(f"{root / TOKEN}: holds no token; it is the permission to bind, made at the node's first start")
+    return token
 
 
 def _taint(texts: list[str], control: api_grpc.ControlStub) -> None:
@@ -178,7 +185,10 @@ def _reference(text: str, control: api_grpc.ControlStub) -> str:
 
 @contextmanager
 def _control(root: Path) -> Iterator[api_grpc.ControlStub]:
-    address = f"unix:{root.absolute()}/control.sock"
+    path = root.absolute() / "control.sock"
+    if not fits(path):
+        raise UserError(f"{path}: is longer than a unix socket's path can be; no node is there, give the --root of one")
+    address = f"unix:{path}"
     with grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)]) as channel:
         try:
             yield api_grpc.ControlStub(channel)

@@ -74,6 +74,11 @@ class NodeConfig:
         return self.feature_gates.get(gate, False)
 
     @property
+    def policy_in_force(self) -> str:
+        """The Topology Manager's policy; `none` where the feature gate has it off."""
+        return self.topology_policy if self.enabled("TopologyManager") else "none"
+
+    @property
     def reserves_whole_cpus(self) -> bool:
         """Whether pods may be bound to CPUs here, so that the host's processes need CPUs of their own."""
         return any(taint.key in (CPU_AFFINITY, NUMA_CPU_AFFINITY) for taint in self.taints)

@@ -171,7 +171,7 @@ class Managers:
         for (uid, name), one in held.items():
             self.topology.restore(uid, name, one.affinity)
         self.cpu.restore({key: one.cpus for key, one in held.items() if one.cpus})
-        self.cpu.restore_common(pod for pod, _ in saved)
+        self.cpu.restore_claims(pod for pod, _ in saved)
         blocks = {key: one.memory for key, one in held.items() if one.memory}
         try:
             self.memory.restore(blocks, memory)

@@ -109,10 +109,10 @@ def _reserved_cpus(config: NodeConfig, machine: NodeDescription, amount: Fractio
     Where pods are bound to CPUs, the proposal's: those that are listed, those of systemd, those that the kernel does
     not isolate, or as many as the amount, in whole CPUs.
     """
-    if config.reserved_system_cpus:
+    if config.reserved_system_cpus and not config.reserves_whole_cpus:
         return config.reserved_system_cpus
     if config.reserves_whole_cpus:
-        cpus = _host_cpus(config, machine, amount, notes)
+        cpus = _host_cpus(config, machine, notes)
         if cpus or config.cpu_policy != "static":
             return cpus
     if config.cpu_policy != "static":
@@ -130,9 +130,13 @@ def _picked(config: NodeConfig, machine: NodeDescription, count: int) -> frozens
     return pick_reserved(CpuTopology.of(machine.cpu_rows), parse_options(config.cpu_options), count)
 
 
-def _host_cpus(config: NodeConfig, machine: NodeDescription, amount: Fraction, notes: list[str]) -> frozenset[int]:
+def _host_cpus(config: NodeConfig, machine: NodeDescription, notes: list[str]) -> frozenset[int]:
     known = frozenset(row[0] for row in machine.cpu_rows)
-    if config.host_cpus is not None:
+    amount = config.system_reserved.get("cpu", Fraction(0)) + config.kube_reserved.get("cpu", Fraction(0))
+    remedy = "; for others give reservedSystemCPUs"
+    if config.reserved_system_cpus:
+        cpus, who, remedy = config.reserved_system_cpus, "as reservedSystemCPUs says", ""
+    elif config.host_cpus is not None:
         _check_online("CPUAffinity of systemd", config.host_cpus, machine)
         cpus, who = config.host_cpus, "systemd keeps the host's processes there (CPUAffinity)"
     elif machine.isolated_cpus & known:
@@ -142,7 +146,7 @@ def _host_cpus(config: NodeConfig, machine: NodeDescription, amount: Fraction, n
             raise UserError(f"systemReserved, kubeReserved: {value(amount)} CPUs, the machine has {len(known)}")
         cpus = _picked(config, machine, value(amount)) if amount else frozenset()
         who = "by amount, in whole CPUs" if cpus else "no amount and no CPUs are reserved"
-    notes.append(f"reserved CPUs: {format_cpulist(cpus) or 'none'}: {who}; for others give reservedSystemCPUs")
+    notes.append(f"reserved CPUs: {format_cpulist(cpus) or 'none'}: {who}{remedy}")
     if amount and amount != len(cpus):
         notes.append(f"systemReserved + kubeReserved: {float(amount):g} CPUs, and {len(cpus)} whole ones are reserved")
     return cpus

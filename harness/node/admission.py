@@ -50,6 +50,10 @@ class ConflictError(UserError):
     """A pod that runs already cannot be changed like that."""
 
 
+class BusyError(UserError):
+    """A pod that is on its way cannot be changed just now; later it can."""
+
+
 class Admissions:
     """The pods of a node. Whatever is asked of it, in whatever order and by however many, may be asked at any time.
 
@@ -90,16 +94,27 @@ class Admissions:
     def start(self, loaded: LoadedState, quotas: Mapping[str, Fraction]) -> None:
         """Begin with what an earlier run left: the state files are written before anybody is answered.
 
-        The configuration's taints are those of a node that has none of its own; from then on its file has them.
+        The configuration's taints and quotas are those of a node that has none of its own; from then on its file has
+        them. A UserError, with nothing written, if what it left does not fit the machine any more.
         """
         with self._lock:
             saving.restore(self._managers, self._records, loaded)
             for record in self._records:
+                self._rules.check_restored(record.pod)
+            for record in self._records:
                 for container in record.pod.all_containers() if not record.waits else ():
                     self._starter.note(record, container)
             self._measures.holdings(self._managers)
-            before = loaded.affinity or AffinityState(self._config.taints)
-            self._rules.state = replace(before, quotas={**before.quotas, **quotas})
+            configured = AffinityState(self._config.taints, quotas)
+            self._rules.state = loaded.affinity or configured
+        for what, asked, own in (
+            ("taints", configured.taints, self._rules.state.taints),
+            ("quotas", configured.quotas, self._rules.state.quotas),
+        ):
+            if asked and asked != own:
+                self._log(
+                    f"{what} of the configuration: have no effect, the node has its own; change them while it runs"
+                )
         if self._rules.state != (loaded.affinity or AffinityState()):
             self._keeper.store.save_affinity(self._rules.state)
         self._keeper.save()
@@ -140,6 +155,8 @@ class Admissions:
 
         A refusal leaves it waiting as it was. A ConflictError if it has started, a UserError if it cannot be bound so.
         """
+        if numa_node_id is None and cpu_affinity is None:
+            raise UserError("bind: nothing is given; give numaNodeID, cpuAffinity or both")
         with self._lock:
             record = self._found(reference)
             if record.phase is Phase.ADMITTED:
@@ -238,9 +255,10 @@ class Admissions:
         if present.phase not in (Phase.ADMITTED, Phase.PENDING):
             raise self._busy(record.pod.name, present)
         if not is_same_request(present.manifest, record.manifest):
-            if is_bound(present.pod) and present.pod.all_containers() != record.pod.all_containers():
+            field = _resized(present.pod, record.pod)
+            if is_bound(present.pod) and field:
                 raise ConflictError(
-                    f"pod {record.pod.name}: spec.containers: is bound, and a bound pod is not resized; remove it first"
+                    f"pod {record.pod.name}: {field}: is bound, and a bound pod is not resized; remove it first"
                 )
             raise UserError(
                 f"pod {record.pod.name}: the uid {record.pod.uid} is admitted with another manifest; "
@@ -253,14 +271,17 @@ class Admissions:
         begun = time.monotonic()
 
         def attempt() -> Trace:
+            before = self._managers.checkpoint()
             trace = self._attempt(record.pod, self._room(record))
             if trace.broken_rule is None or trace.given:  # else no manager was asked, and a kubelet counts nothing
                 self._measures.decided(record.pod, trace, time.monotonic() - begun)
             if trace.verdict.admitted:
                 record.phase = Phase.COMMITTING
                 record.assignments = trace.given
+            elif is_bound(record.pod) or trace.broken_rule is not None:
+                self._managers.rollback(before)  # what the kubelet does not know is as if it had never been tried
             else:
-                self._managers.remove(record.pod.uid)
+                self._managers.remove(record.pod.uid)  # the kubelet's way, which may shift memory within a group
             return trace
 
         return self._decider.run(attempt, keep=True)
@@ -276,8 +297,7 @@ class Admissions:
 
     def _ruled(self, verdict: Verdict) -> Trace:
         """A decision that no manager was asked about."""
-        policy = self._config.topology_policy if self._config.enabled("TopologyManager") else "none"
-        return Trace(policy, self._config.topology_scope, (), {}, None, None, verdict, verdict)
+        return Trace(self._config.policy_in_force, self._config.topology_scope, (), {}, None, None, verdict, verdict)
 
     def _room(self, record: PodRecord | None) -> Room:
         # Of pods that are being decided about nobody knows yet whether they will be here; those that wait will.
@@ -352,11 +372,12 @@ class Admissions:
     def _found(self, reference: str) -> PodRecord:
         record = self._records.find(reference)
         if record is None:
-            raise UnknownPodError(f"pod {reference}: is not here; give the uid or namespace/name of an admitted pod")
+            told = reference if reference.isprintable() else repr(reference)
+            raise UnknownPodError(f"pod {told}: is not here; give the uid or namespace/name of an admitted pod")
         return record
 
-    def _busy(self, reference: str, record: PodRecord) -> UserError:
-        return UserError(f"pod {reference}: is {record.phase.value} just now; try again when that is done")
+    def _busy(self, reference: str, record: PodRecord) -> BusyError:
+        return BusyError(f"pod {reference}: is {record.phase.value} just now; try again when that is done")
 
     # What plugins tell
 
@@ -394,3 +415,10 @@ class Admissions:
         """All that is held now; what happens later does not change it."""
         with self._lock:
             return self._views.snapshot(self._keeper.refused)
+
+
+def _resized(before: Pod, after: Pod) -> str:
+    """The field by which a pod asks for something else than before; empty: it does not."""
+    if before.all_containers() != after.all_containers():
+        return "spec.containers"
+    return "" if before.resources == after.resources else "spec.resources"

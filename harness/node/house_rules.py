@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from numaproof.errors import UserError
 from numaproof.harness.affinity import ledger, rules
 from numaproof.harness.affinity.ledger import Holding
 from numaproof.harness.affinity.node_topology import DeviceStock, ZoneStatus, zone_statuses
@@ -39,6 +40,16 @@ class HouseRules:
     def check(self, pod: Pod) -> None:
         """A UserError, with the field, if the pod's place cannot be on this machine."""
         rules.check_fields(pod, self.site, self.state.taints)
+
+    def check_restored(self, pod: Pod) -> None:
+        """A UserError if a pod that was here before a restart is bound to what the machine does not have any more."""
+        try:
+            rules.check_fields(pod, self.site, ())
+        except UserError as error:
+            raise UserError(
+                f"the machine, or what is reserved of it, changed since a pod was bound: {error}; "
+                "start the node as it was and remove the pod, or give it a new root"
+            ) from None
 
     def refusal(self, pod: Pod) -> Verdict | None:
         """Why the node does not take a pod at all; None: it may stay, and wait if it has to."""

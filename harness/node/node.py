@@ -70,7 +70,7 @@ class Node:
         grace_seconds: float = 300,  # how long a plugin that is gone may take to come back
         deadline_seconds: float = 30,  # how long a plugin may take to answer
         name: str = "",  # empty: it takes pods of any spec.nodeName, and is called as its machine
-        quotas: Mapping[str, Fraction] | None = None,  # dedicated CPUs by namespace, on top of what was set before
+        quotas: Mapping[str, Fraction] | None = None,  # dedicated CPUs by namespace, until told otherwise
         providers: Callable[[], Iterable[HintProvider]] = tuple,  # new ones for each start, after the kubelet's own
         log: Callable[[str], None] = _logger.warning,
     ) -> None:

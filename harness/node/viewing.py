@@ -52,7 +52,7 @@ class Views:
             pending=tuple(self.waiting(record) for record in self.records if record.waits),
             topology=NodeTopology(
                 self.name,
-                self.config.topology_policy,
+                self.config.policy_in_force,
                 self.config.topology_scope,
                 self.rules.statuses(
                     {

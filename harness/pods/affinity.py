@@ -7,6 +7,7 @@ from typing import Any
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.harness.pods.pod import MemoryPolicy, Pod
+from numaproof.harness.pods.quantity import milli_value
 from numaproof.harness.pods.requests import effective_requests
 from numaproof.harness.pods.taints import (
     ALL_THREE,
@@ -14,17 +15,19 @@ from numaproof.harness.pods.taints import (
     NUMA_CPU_AFFINITY,
     NUMA_MEMORY_POLICY,
     Taint,
+    Toleration,
 )
 
 NUMA_NODE_FIELD = "spec.numaNodeID"
 CPUS_FIELD = "spec.cpuAffinity"
+LEAST_CPU = 1  # thousandth, of a bound pod that asks for none: so the last CPU of its place is not given away
 _HIGHEST = 1 << 20  # of NUMA nodes and CPUs: more than any kernel has, so that a slip cannot fill the memory
 _LONGEST = 60  # characters of a number, and of what a message repeats
 
 
 def names(pod: Pod, key: str) -> bool:
     """Whether a toleration of the pod is for this taint of the proposal by its name; one for all taints is not."""
-    return any(one.key == key and one.effect in ("", ALL_THREE) for one in pod.tolerations)
+    return any(_is_for(one, key) for one in pod.tolerations)
 
 
 def is_dedicated(pod: Pod) -> bool:
@@ -53,7 +56,7 @@ def memory_policy(pod: Pod, taints: Iterable[Taint]) -> MemoryPolicy | None:
     None: nobody says anything.
     """
     told = [one.value for one in taints if one.key == NUMA_MEMORY_POLICY]
-    told += [one.value for one in pod.tolerations if one.key == NUMA_MEMORY_POLICY and one.value]
+    told += [one.value for one in pod.tolerations if _is_for(one, NUMA_MEMORY_POLICY) and one.value]
     if not told:
         return None
     return "strict" if told[0] == "strict" else "preferred"
@@ -102,3 +105,12 @@ def check_tolerated(pod: Pod, where: str) -> None:
 def requested(pod: Pod, resource: str) -> Fraction:
     """What the pod as a whole asks for of a resource."""
     return effective_requests(pod).get(resource, Fraction(0))
+
+
+def _is_for(toleration: Toleration, key: str) -> bool:
+    return toleration.key == key and toleration.effect in ("", ALL_THREE)
+
+
+def promised_cpu(pod: Pod) -> int:
+    """The thousandths of cpu that a bound pod is promised in its place: what it asks for, and some to run on at all."""
+    return max(milli_value(requested(pod, "cpu")), LEAST_CPU)

@@ -17,6 +17,7 @@ from numaproof.harness.pods.taints import tolerations_from
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _CONTAINER_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_LONGEST_TOLD = 60  # characters of a text that a message repeats
 _NATIVE = ("cpu", "memory", "ephemeral-storage")
 
 
@@ -32,8 +33,9 @@ def pod_from(manifest: Any) -> Pod:
     uid = metadata.get("uid")
     if uid is None:
         uid = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{namespace}/{name}"))
-    elif not isinstance(uid, str) or not uid or "/" in uid:
-        raise UserError(f"pod {name}: metadata.uid: {uid!r} is not a uid (give a non-empty text without a slash)")
+    elif not isinstance(uid, str) or not uid or not uid.isprintable() or "/" in uid:
+        told = repr(uid)[:_LONGEST_TOLD]
+        raise UserError(f"pod {name}: metadata.uid: {told} is not a uid (give a printable text without a slash)")
     where = f"pod {name}"
     spec = _mapping(document.get("spec"), f"{where}: spec")
     init_containers = _containers(spec, "initContainers", where)

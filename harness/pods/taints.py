@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from numaproof.errors import UserError
+from numaproof.harness.resource_names import is_domain, is_name_part
 
 CPU_AFFINITY: Final = "CPUAffinity"  # dedicated: pods have whole CPUs of their own
 NUMA_CPU_AFFINITY: Final = "NUMACPUAffinity"  # strict: a pod's CPUs come from one NUMA node
@@ -24,6 +25,7 @@ EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute", ALL_THREE)
 # With these a node refuses pods, and ends those that run; the others are the scheduler's business.
 ENFORCED: Final = frozenset({"NoExecute", ALL_THREE})
 SCHEDULED: Final = frozenset({"NoSchedule", "NoExecute", ALL_THREE})  # with these no pod is sent to a node
+_LONGEST_TOLD: Final = 60  # characters of a text that a message repeats
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +92,13 @@ def taint_from_text(text: str, where: str) -> Taint:
 
 def checked_taint(taint: Taint, where: str) -> Taint:
     """The taint itself; a UserError if it is none that a node may have."""
-    if not taint.key or not taint.key.isprintable() or " " in taint.key:
-        raise UserError(f"{where}.key: {taint.key!r} is not a taint's key; write one, such as {CPU_AFFINITY}")
+    domain, slash, part = taint.key.rpartition("/")
+    if not is_name_part(part) or (slash and not is_domain(domain)):
+        told = f"{_short(taint.key)} is not a taint's key"
+        raise UserError(f"{where}.key: {told}; write one, such as {CPU_AFFINITY} or example.com/gpu")
+    if taint.value and not is_name_part(taint.value):
+        told = f"{_short(taint.value)} is not a taint's value"
+        raise UserError(f"{where}.value: {told}; write up to 63 letters, digits, dashes, dots and underscores")
     if taint.effect not in EFFECTS:
         raise UserError(f"{where}.effect: {taint.effect!r} is unknown; choose one of {', '.join(EFFECTS)}")
     if taint.key == NUMA_AFFINITY:
@@ -143,6 +150,10 @@ def _toleration(entry: Any, where: str) -> Toleration:
         if effect not in ENFORCED:
             raise UserError(f"{where}.tolerationSeconds: goes with the effects {', '.join(sorted(ENFORCED))} only")
     return Toleration(key, operator, value, effect, seconds)
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_TOLD else f"{text[:_LONGEST_TOLD]}...")
 
 
 def _fields(entry: Any, known: tuple[str, ...], where: str, ignored: tuple[str, ...]) -> dict[str, str]:

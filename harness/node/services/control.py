@@ -8,11 +8,11 @@ import grpc
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine
-from numaproof.harness.affinity.quota import quota_amount
+from numaproof.harness.affinity.quota import checked_namespace, quota_amount
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
 from numaproof.harness.decision.discovery import hugepage_resource
-from numaproof.harness.node.admission import Admissions, ConflictError, UnknownPodError
+from numaproof.harness.node.admission import Admissions, BusyError, ConflictError, UnknownPodError
 from numaproof.harness.node.bind_token import NOT_PERMITTED, BindToken
 from numaproof.harness.node.encode.control import (
     admission_message,
@@ -155,11 +155,10 @@ class ControlService(api_grpc.ControlServicer):
         """Limit the dedicated CPUs of a namespace."""
 
         def change() -> None:
-            if not request.namespace:
-                raise UserError("namespace: is empty; give one, such as default")
+            namespace = checked_namespace(request.namespace, "namespace")
             told = request.HasField("dedicated_cpu")
             amount = quota_amount(request.dedicated_cpu, "dedicated_cpu") if told else None
-            self._admissions.set_quota(request.namespace, amount)
+            self._admissions.set_quota(namespace, amount)
 
         _answer(context, change)
         return api.SetQuotaResponse(quotas=quota_messages(self._admissions.snapshot().quotas))
@@ -172,6 +171,8 @@ def _answer(context: grpc.ServicerContext, call: Callable[[], T]) -> T:
         _abort(context, grpc.StatusCode.NOT_FOUND, str(error))
     except ConflictError as error:
         _abort(context, grpc.StatusCode.FAILED_PRECONDITION, str(error))
+    except BusyError as error:
+        _abort(context, grpc.StatusCode.ABORTED, str(error))
     except UserError as error:
         _abort(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
 

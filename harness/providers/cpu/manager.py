@@ -4,8 +4,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
 from numaproof.errors import UserError
-from numaproof.harness.pods.affinity import is_dedicated
+from numaproof.harness.pods.affinity import is_bound, is_dedicated
 from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.providers.cpu.bound_pods import Claim, claim_of, kept
 from numaproof.harness.providers.cpu.hints import cpu_hints
 from numaproof.harness.providers.cpu.options import check_options, parse_options
 from numaproof.harness.providers.cpu.picking import pick
@@ -23,7 +24,8 @@ from numaproof.harness.vocabulary import ContainerKey
 class CpuManager:
     """Gives whole CPUs to containers of Guaranteed pods (policy static), or leaves all CPUs to all (policy none).
 
-    A pod that is bound to a set of CPUs gets just that, under either policy: all its containers share it.
+    A pod that is bound to a set of CPUs gets just that, under either policy: all its containers share it. What bound
+    pods share with others is given to nobody alone.
     """
 
     name: Final = "cpu"
@@ -55,7 +57,7 @@ class CpuManager:
         self._assigned: dict[ContainerKey, CpuSet] = {}
         self._shared = self._pool()
         self._reusable: dict[str, CpuSet] = {}
-        self._common: dict[str, CpuSet] = {}  # by uid: CPUs that a pod is bound to and shares with others
+        self._claims: dict[str, Claim] = {}  # by uid, of pods that are bound and share CPUs
 
     @property
     def assignments(self) -> Mapping[ContainerKey, frozenset[int]]:
@@ -161,8 +163,11 @@ class CpuManager:
         Raises AllocationError and changes nothing.
         """
         self._collect_stale()
+        self._claim(pod)
         if pod.cpu_affinity is not None:
-            self._bind(pod, container, set_of(pod.cpu_affinity))
+            if is_dedicated(pod):
+                self._assigned[pod.uid, container.name] = set_of(pod.cpu_affinity)
+                self._shared &= ~set_of(pod.cpu_affinity)
             return
         count = self._count(pod, container)
         if count == 0:
@@ -181,29 +186,28 @@ class CpuManager:
         """Put all CPUs of a pod back into the shared pool."""
         for key in [key for key in self._assigned if key[0] == uid]:
             self._shared |= self._assigned.pop(key)
-        self._common.pop(uid, None)
+        self._claims.pop(uid, None)
 
     def checkpoint(self) -> Any:
         """What is assigned, shared and left behind, to come back to by `rollback`."""
-        return self._assigned.copy(), self._shared, self._reusable, self._common.copy()
+        return self._assigned.copy(), self._shared, self._reusable, self._claims.copy()
 
     def rollback(self, checkpoint: Any) -> None:
         """Have assigned what was assigned at the checkpoint."""
-        self._assigned, self._shared, self._reusable, self._common = checkpoint
+        self._assigned, self._shared, self._reusable, self._claims = checkpoint
 
-    def restore_common(self, pods: Iterable[Pod]) -> None:
-        """Take over the CPUs that pods are bound to and share: nothing but their own fields tells of them."""
-        self._common = {
-            pod.uid: set_of(pod.cpu_affinity) for pod in pods if pod.cpu_affinity is not None and not is_dedicated(pod)
-        }
+    def restore_claims(self, pods: Iterable[Pod]) -> None:
+        """Take over what bound pods share with others: nothing but their own fields tells of it."""
+        self._claims = {}
+        for pod in pods:
+            self._claim(pod)
 
-    def _bind(self, pod: Pod, container: Container, cpus: CpuSet) -> None:
-        """Give a container the CPUs that its pod is bound to; those of a dedicated pod are nobody else's."""
-        if not is_dedicated(pod):
-            self._common[pod.uid] = cpus
+    def _claim(self, pod: Pod) -> None:
+        if not is_bound(pod):
             return
-        self._assigned[pod.uid, container.name] = cpus
-        self._shared &= ~cpus
+        claim = claim_of(pod, exclusive_cpus_of_pod(pod) if self._static else 0)
+        if claim is not None:
+            self._claims[pod.uid] = claim
 
     def _count(self, pod: Pod, container: Container | None) -> int:
         """How many CPUs have to be chosen; none for a pod that is bound to some."""
@@ -216,13 +220,11 @@ class CpuManager:
 
     def _available(self) -> CpuSet:
         available = self._shared & ~self._reserved
-        for cpus in self._common.values():
-            available &= ~cpus
-        return available
+        return available & ~kept(self._claims.values(), self.topology, available)
 
     def _collect_stale(self) -> None:
         if self._active is not None:
-            for uid in ({uid for uid, _ in self._assigned} | self._common.keys()) - set(self._active()):
+            for uid in ({uid for uid, _ in self._assigned} | self._claims.keys()) - set(self._active()):
                 self.remove(uid)
 
     def _hints(self, available: CpuSet, reusable: CpuSet, count: int) -> Hints:

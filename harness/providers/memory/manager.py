@@ -128,7 +128,7 @@ class MemoryManager:
 
     def allocate(self, pod: Pod, container: Container, affinity: TopologyHint) -> None:
         """Take the container's memory from the group of nodes that is chosen for it, or else from the affinity's nodes
-        or a wider group that contains them.
+        or a wider group that contains them. Of a pod that is to have it near, the affinity's nodes give first.
         """
         self._collect()
         if not self._pins(pod):
@@ -139,12 +139,16 @@ class MemoryManager:
             return
         request = container_request(container)
         chosen = self._chosen().memory
-        mask = self._placed_somewhere(pod, request, affinity) if chosen is None else chosen
+        if chosen is None:
+            mask = (self._placed_near if is_bound(pod) else self._placed)(pod, request, affinity)
+        else:
+            mask = chosen
+        near = ids_of(affinity.affinity or EMPTY) if _may_be_anywhere(pod) else ()
         reusable = self._reusable.of(pod.uid)
         blocks = tuple(Block(ids_of(mask), resource, size) for resource, size in request.items())
         for block in blocks:
             fresh = max(block.size - reusable.get((mask, block.resource), 0), 0)
-            self._state = with_block(self._state, Block(block.nodes, block.resource, fresh))
+            self._state = with_block(self._state, Block(block.nodes, block.resource, fresh), near)
         self._reusable.record(pod, container, blocks)
         self._blocks[key] = blocks
         self._blocks.update(self._shrunk_init_blocks(pod, container, blocks))
@@ -204,13 +208,22 @@ class MemoryManager:
         hints = listed(family) if len(self._state) <= ENUMERATED_NODES else family
         return dict.fromkeys(request, hints)
 
-    def _placed_somewhere(self, pod: Pod, request: Mapping[str, int], affinity: TopologyHint) -> NodeMask:
-        if not _may_be_anywhere(pod):
-            return self._placed(pod, request, affinity)
-        try:
-            return self._placed(pod, request, TopologyHint(affinity.affinity, False))
-        except AllocationError:
-            return self._placed(pod, request, TopologyHint(None, False))
+    def _placed_near(self, pod: Pod, request: Mapping[str, int], affinity: TopologyHint) -> NodeMask:
+        """The nodes of a bound pod's memory: its own, or else the best group that holds them.
+
+        Unlike the kubelet's way, it never takes memory of one node out of a group: from such a state no node starts
+        again.
+        """
+        near = NodeMask((affinity.affinity or EMPTY) & mask_of(self._state))
+        family = memory_family(self._state, request, self._reusable.of(pod.uid))
+        if family is not None and has_mask(family, near):
+            return near
+        found = best_hint(family, near) if family else None
+        if found is None and family and _may_be_anywhere(pod):
+            found = best_hint(family)
+        if found is None or found.affinity is None:
+            raise AllocationError("[memorymanager] failed to find NUMA nodes to extend the current topology hint")
+        return found.affinity
 
     def _placed(self, pod: Pod, request: Mapping[str, int], affinity: TopologyHint) -> NodeMask:
         family = memory_family(self._state, request, self._reusable.of(pod.uid))

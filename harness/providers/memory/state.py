@@ -1,6 +1,6 @@
 """How much memory of every kind each NUMA node has, and which nodes are bound together by assignments."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 MEMORY = "memory"
@@ -80,11 +80,11 @@ def is_overdrawn(state: MachineState) -> bool:
     return any(table.allocatable >= WORD // 2 for node in state.values() for table in node.tables.values())
 
 
-def with_block(state: MachineState, block: Block) -> MachineState:
-    """The state after a block is taken: from the first node what it has, the rest from the next."""
+def with_block(state: MachineState, block: Block, near: Collection[int] = ()) -> MachineState:
+    """The state after a block is taken: from the first node what it has, the rest from the next; near ones first."""
     changed = dict(state)
     missing = block.size
-    for node_id in block.nodes:
+    for node_id in sorted(block.nodes, key=lambda node: node not in near):
         node = changed[node_id]
         taken = min(missing, node.free(block.resource))
         missing -= taken

@@ -13,6 +13,8 @@ from numaproof.harness.affinity.systemd import host_cpus
         ("CPUAffinity=0,2,4-5", {0, 2, 4, 5}),
         ("  CPUAffinity = 3\n", {3}),
         ("CPUAffinity=0\nCPUAffinity=1\n", {0, 1}),  # several lines add up
+        ("CPUAffinity=0 1 \\\n# the others\n  48 \\\n 49\nLogLevel=info\n", {0, 1, 48, 49}),  # systemd.syntax(7)
+        ("CPUAffinity=3\\", {3}),
         ("CPUAffinity=0-7\nCPUAffinity=\nCPUAffinity=2\n", {2}),  # an empty one takes back what was before
     ],
 )

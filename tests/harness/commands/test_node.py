@@ -115,6 +115,10 @@ BAD = (
     (["--grace", "-1"], "--grace -1"),
     (["--port", "99999999"], "--port 99999999"),
     (["--max-pods", "-1"], "--max-pods"),
+    (["--name", "Node_A x"], "--name 'Node_A x': is not a node's name"),
+    (["--name", "a\nb"], "--name 'a\\nb': is not a node's name"),
+    (["--name", "a" * 254], "is not a node's name"),
+    (["--register-with-taints", "k=a\nb:NoSchedule"], "--register-with-taints.value: 'a\\nb' is not a taint's value"),
 )
 
 

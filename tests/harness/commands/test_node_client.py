@@ -107,6 +107,13 @@ def test_the_node_as_json_and_yaml_and_its_topology(node: Node, capsys: pytest.C
         (("taint", "CPUAffinity"), "is not a taint; write KEY=VALUE:EFFECT"),
         (("taint", "CPUAffinity=some:NoScheduleNoAdmitNoExecute"), "CPUAffinity has no value 'some'"),
         (("taint", "team-"), "taint team: is not there to be removed"),
+        (("taint", "k=v=w:NoSchedule"), ".value: 'v=w' is not a taint's value"),
+        (("taint", f"k={'v' * 64}:NoSchedule"), "is not a taint's value"),
+        (("taint", "\u00e9:NoSchedule"), "is not a taint's key"),
+        (("taint", "A B/k:NoSchedule"), ".key: 'A B/k' is not a taint's key"),
+        (("remove", "a\nb"), "pod 'default/a\\nb': is not here"),
+        (("bind", "a\nb", "--cpus", "2"), "pod 'default/a\\nb': is not here"),
+        (("quota", "Foo Bar", "4"), "namespace: 'Foo Bar' is not a namespace"),
         (("quota", "default", "many"), 'dedicated_cpu: "many" is not a quantity'),
         (("quota", "default", "-1"), "dedicated_cpu: -1 is negative"),
     ],
@@ -129,6 +136,28 @@ def test_nobody_there(words: tuple[str, ...], tmp_path: Path, capsys: pytest.Cap
     error = capsys.readouterr().err
     assert "no node answers there" in error
     assert error.count("\n") == 1
+
+
+def test_a_root_that_no_socket_can_be_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["node", "status", "--root", str(tmp_path / ("r" * 200))]) == 2
+    error = capsys.readouterr().err
+    assert "is longer than a unix socket's path can be" in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("token", [b"\xff\xfe", b"one\ntwo", "t\u00f6ken".encode()])
+def test_a_token_that_is_none(node: Node, token: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    (node.root / "bind.token").write_bytes(token)
+    assert asked(node, "bind", "worker", "--cpus", "2") == 2
+    error = capsys.readouterr().err
+    assert "bind.token: " in error
+    assert error.count("\n") == 1
+
+
+def test_help_says_numa_as_it_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["node", "status", "--help"])
+    assert "Show the NUMA topology" in capsys.readouterr().out
 
 
 def test_no_root(capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,7 +31,7 @@ def reserved(
 
 
 # Each source beside all those that come after it.
-SOURCES: tuple[tuple[dict[str, Any], set[int], str | None], ...] = (
+SOURCES: tuple[tuple[dict[str, Any], set[int], str], ...] = (
     (
         {
             "reservedSystemCPUs": "7",
@@ -40,7 +40,7 @@ SOURCES: tuple[tuple[dict[str, Any], set[int], str | None], ...] = (
             "systemReserved": {"cpu": "3"},
         },
         {7},
-        None,
+        "reserved CPUs: 7: as reservedSystemCPUs says",
     ),
     (
         {"systemd": {0, 4}, "isolated": (1, 2, 3), "systemReserved": {"cpu": "3"}},
@@ -61,19 +61,15 @@ SOURCES: tuple[tuple[dict[str, Any], set[int], str | None], ...] = (
 @pytest.mark.parametrize("policy", [{}, STATIC])
 @pytest.mark.parametrize(("given", "cpus", "note"), SOURCES)
 def test_the_first_source_that_says_anything_counts(
-    given: dict[str, Any], cpus: set[int], note: str | None, policy: dict[str, Any], taint: dict[str, str]
+    given: dict[str, Any], cpus: set[int], note: str, policy: dict[str, Any], taint: dict[str, str]
 ) -> None:
     found = reserved(taint, **policy, **given)
     assert found.cpus == cpus
     assert found.allocatable["cpu"] == 8 - len(cpus)
-    told = [one for one in found.notes if one.startswith("reserved CPUs:")]
-    if note is None:
-        assert told == []
-    else:
-        (line,) = told
-        assert line.startswith(note)
-        assert line.endswith("; for others give reservedSystemCPUs")
-        assert "\n" not in line
+    (line,) = (one for one in found.notes if one.startswith("reserved CPUs:"))
+    assert line.startswith(note)
+    assert line.endswith("; for others give reservedSystemCPUs") == ("reservedSystemCPUs" not in given)
+    assert "\n" not in line
 
 
 @pytest.mark.parametrize("given", [given for given, _cpus, _note in SOURCES[1:]])
@@ -173,3 +169,12 @@ def test_huge_pages_are_reserved_where_they_are() -> None:
     found = reserve(config, replace(machine, memory_nodes=nodes))
     assert found.memory[0].get("hugepages-1Gi", 0) == 0
     assert found.memory[1]["hugepages-1Gi"] == GI
+
+
+def test_listed_cpus_are_noted_where_the_amount_is_another() -> None:
+    found = reserved(CPU_TAINT, reservedSystemCPUs="0-1", systemReserved={"cpu": "500m"})
+    assert found.notes[:2] == (
+        "reserved CPUs: 0-1: as reservedSystemCPUs says",
+        "systemReserved + kubeReserved: 0.5 CPUs, and 2 whole ones are reserved",
+    )
+    assert found.allocatable["cpu"] == 6

@@ -39,11 +39,13 @@ AMOUNTS = ("1", "2", "2", "3", "500m", "1500m")
 
 def shape(dice: Random) -> "Shape":
     """What a pod asks for, and where it wants to be."""
+    burstable = dice.random() < 0.2
+    amounts = AMOUNTS if burstable else (*AMOUNTS, "0")  # what is less than its limit is not nothing
     return Shape(
         dice.choice(KINDS),
-        tuple(dice.choice(AMOUNTS) for _ in range(dice.randint(1, 2))),
+        tuple(dice.choice(amounts) for _ in range(dice.randint(1, 2))),
         dice.choice(("1Gi", "1Gi", "20Gi", "40Gi", "65Gi")),
-        dice.random() < 0.2,
+        burstable,
         dice.choice("ab"),
         place(dice),
     )

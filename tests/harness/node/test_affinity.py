@@ -183,8 +183,20 @@ def test_a_bound_pod_is_not_resized() -> None:
         before = written(node.root)
         with refused_call(grpc.StatusCode.FAILED_PRECONDITION, "pod a: spec.containers: is bound", "not resized"):
             control.admit(tolerating("a", [DEDICATED], {"cpu": 3, "memory": "1Gi"}, cpuAffinity="2-4"))
+        whole = tolerating("a", [DEDICATED], cpuAffinity="2-3")
+        whole["spec"]["resources"] = {"limits": {"cpu": "3", "memory": "2Gi"}}
+        with refused_call(grpc.StatusCode.FAILED_PRECONDITION, "pod a: spec.resources: is bound", "not resized"):
+            control.admit(whole)
         assert written(node.root) == before
         assert list(control.state().pods[0].containers[0].cpus) == [2, 3]
+
+
+def test_a_bind_says_something() -> None:
+    with running_node(STATIC) as node, binder(node) as control:
+        control.admit(tolerating("a", [DEDICATED]))
+        with refused_call(grpc.StatusCode.INVALID_ARGUMENT, "bind: nothing is given"):
+            control.bind("a")
+        assert control.pending() == ["a"]
 
 
 def test_a_node_with_a_name_takes_its_own_pods() -> None:

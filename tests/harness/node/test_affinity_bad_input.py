@@ -15,6 +15,7 @@ from tests.harness.node.binding import (
     NUMA_TAINT,
     Binder,
     binder,
+    page,
     refused_call,
     tolerating,
     written,
@@ -22,6 +23,7 @@ from tests.harness.node.binding import (
 from tests.harness.node.running import STATIC, pod, running_node
 
 BOTH = [DEDICATED, NUMA]
+UIDS = ("\ud800", "a\nb", "a\0b")
 
 # What a pod's spec says beside its containers, and what is said of it.
 PODS: tuple[tuple[str, list[dict[str, Any]], dict[str, Any], str], ...] = (
@@ -160,3 +162,13 @@ def test_names_and_uids_of_pods_that_wait_are_taken() -> None:
         other["metadata"]["uid"] = "uid-of-its-own"
         with unchanged(control), refused_call(grpc.StatusCode.INVALID_ARGUMENT, "there is one of this name already"):
             control.admit(other)
+
+
+@pytest.mark.parametrize("uid", UIDS)
+def test_a_uid_can_be_printed(uid: str) -> None:
+    with running_node({"registerWithTaints": [NUMA_TAINT]}) as node, binder(node) as control, unchanged(control):
+        one = pod("a", {"cpu": 1})
+        one["metadata"]["uid"] = uid
+        with refused_call(grpc.StatusCode.INVALID_ARGUMENT, f"pod a: metadata.uid: {uid!r} is not a uid"):
+            control.admit(one)
+        assert page(node, "/pods")["items"] == []

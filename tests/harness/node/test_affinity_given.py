@@ -9,6 +9,7 @@ import grpc
 import pytest
 
 from numaproof.harness.api import numaproof_v1_pb2 as api
+from numaproof.harness.pods.quantity import parse_quantity
 from numaproof.plugins_mock import Fault, MockDevice, MockPlugin
 from tests.harness.node.binding import (
     DEDICATED,
@@ -124,6 +125,61 @@ def test_pods_bound_to_a_node_fit_there_together() -> None:
         assert set(control.admit(pod("d", {"cpu": 8, "memory": "1Gi"})).pod.containers[0].cpus) == set(range(8, 16))
 
 
+@pytest.mark.parametrize("policy", ["none", "best-effort", "restricted", "single-numa-node"])
+def test_later_pods_go_where_nothing_was_promised(policy: str) -> None:
+    """Node 0 has 7 CPUs for pods, of which a bound pod needs half of one; each of the others gets six of its own."""
+    with running_node(STATIC | {"topologyManagerPolicy": policy}) as node, binder(node) as control:
+        half = {"cpu": "500m", "memory": "1Gi"}
+        assert control.admit(tolerating("bound", [NUMA], half, numaNodeID="0")).verdict.admitted
+        assert control.admit(
+            tolerating("more", [NUMA], {"cpu": "600m", "memory": "1Gi"}, numaNodeID="0")
+        ).verdict.admitted
+        first = control.admit(pod("first", {"cpu": 6, "memory": "1Gi"}))
+        assert first.verdict.admitted, first.verdict.message
+        taken = set(first.pod.containers[0].cpus)
+        assert taken <= set(range(8, 16)) or policy == "none"
+        assert len(taken & set(range(8))) <= 5
+        node.restart()
+        with binder(node) as again:
+            last = again.admit(pod("last", {"cpu": 7, "memory": "1Gi"}))
+            assert last.verdict.admitted == (policy in ("none", "best-effort")), last.verdict.message
+            assert all(parse_quantity(one) >= 0 for one in again.available())
+
+
+@pytest.mark.parametrize("cpu_policy", ["none", "static"])
+@pytest.mark.parametrize("dedicated_first", [True, False])
+def test_a_bound_pod_that_asks_for_no_cpu_has_one_to_run_on(cpu_policy: str, dedicated_first: bool) -> None:
+    with running_node(STATIC | {"cpuManagerPolicy": cpu_policy}) as node, binder(node) as control:
+        idle = tolerating("idle", [NUMA], {}, numaNodeID="1")
+        all_of_it = tolerating("all", [DEDICATED], {"cpu": 8, "memory": "1Gi"}, cpuAffinity="8-15")
+        first, second = (all_of_it, idle) if dedicated_first else (idle, all_of_it)
+        assert control.admit(first).verdict.admitted
+        refused = control.admit(second).verdict
+        assert reason(refused) == "NUMACPUAffinityError"
+        if dedicated_first:
+            assert refused.message == "NUMA node 1: some CPU to run on is wanted, 0 are left for pods"
+        else:
+            assert list(control.state().pods[0].binding.cpuset_cpus) == list(range(8, 16))
+            assert control.available() == ["7", "7999m"]
+            fewer = tolerating("all", [DEDICATED], {"cpu": 7, "memory": "1Gi"}, cpuAffinity="8-14")
+            assert control.admit(fewer).verdict.admitted
+            (cpuset,) = (one.binding.cpuset_cpus for one in control.state().pods if one.name == "idle")
+            assert list(cpuset) == [15]
+
+
+def test_cpus_of_unequal_cores_are_given_once() -> None:
+    """The kubelet's CPU manager takes whole cores by the average number of threads, and so a CPU that is in use."""
+    config = {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0-1"}
+    with running_node(config, "laptop") as node:
+        with binder(node) as control:
+            for name, count in (("a", 7), ("b", 2), ("c", 2)):
+                control.admit(tolerating(name, [NUMA], {"cpu": count, "memory": "100Mi"}, numaNodeID="0"))
+            held = [cpu for one in control.state().pods for cpu in one.containers[0].cpus]
+            assert len(held) == len(set(held)) >= 9
+            control.remove("uid-b")
+        node.restart()
+
+
 # The memory of a bound pod, as its toleration, or the node's taint, wants it. Node 1 has 64 GiB, node 0 one less.
 @pytest.mark.parametrize("manager", ["Static", "None"])
 @pytest.mark.parametrize(
@@ -149,6 +205,8 @@ def test_memory_of_a_bound_pod(manager: str, toleration: dict[str, str], memory:
             assert blocks == []
         elif memory == "65Gi":
             assert blocks == [[0, 1]]
+            # All of its own NUMA node, and the rest of the other.
+            assert [int(one) >> 30 for one in control.available("memory")] == [62, 0]
         else:
             assert blocks == [[1]]
         held = control.available("memory")

@@ -173,6 +173,11 @@ class Affinity(RuleBasedStateMachine):
     def bind_one(self, entry: Entry, where: Place) -> None:
         fields = where.fields(entry.kind, entry.cpu)
         before = self.everything()
+        if not fields:
+            with refused_call(grpc.StatusCode.INVALID_ARGUMENT, "nothing is given"):
+                self.bound(entry, fields)
+            assert self.everything() == before
+            return
         try:
             answer = self.bound(entry, fields)
         except grpc.RpcError as error:
@@ -193,7 +198,7 @@ class Affinity(RuleBasedStateMachine):
         entry = self.books.pods[dice.choice(running)]
         before = self.everything()
         with refused_call(grpc.StatusCode.FAILED_PRECONDITION, "runs already"):
-            self.bound(entry, place(dice).fields(entry.kind, entry.cpu))
+            self.bound(entry, place(dice).fields(entry.kind, entry.cpu) or {"numaNodeID": "0"})
         assert self.everything() == before
 
     @precondition(lambda self: self.books.pods)
@@ -300,7 +305,8 @@ class Affinity(RuleBasedStateMachine):
             blocks = [block for container in one.containers for block in container.memory]
             for node, cpus in NODES.items():
                 count = 1000 * len(own & cpus)
-                allocated[node]["cpu"] += max(count, entry.cpu) if entry.home == node else count
+                # Of its home a pod is promised what it asks for, and something if that is nothing.
+                allocated[node]["cpu"] += max(count, entry.cpu, 1) if entry.home == node else count
             for block in blocks:
                 wide |= len(block.topology.nodes) > 1
                 allocated[block.topology.nodes[0].ID]["memory"] += block.size

@@ -9,6 +9,7 @@ from typing import Any
 import grpc
 import pytest
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs import parse_machine
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.decision.config import node_config
@@ -199,14 +200,16 @@ def test_a_quota_that_is_lowered_evicts_nobody_and_one_that_is_gone_limits_nobod
 @pytest.mark.parametrize(
     ("namespace", "amount", "words"),
     [
-        ("", "4", "namespace: is empty"),
+        ("", "4", "namespace: '' is not a namespace"),
+        ("Foo Bar", "4", "namespace: 'Foo Bar' is not a namespace"),
+        ("a\nb", None, "namespace: 'a\\nb' is not a namespace"),
         ("team", "x", 'dedicated_cpu: "x" is not a quantity'),
         ("team", "", 'dedicated_cpu: "" is not a quantity'),
         ("team", "-1", "dedicated_cpu: -1 is negative"),
         ("team", "1e99", "dedicated_cpu: 1e99 is more CPUs than there can be"),
     ],
 )
-def test_a_wrong_quota_changes_nothing(namespace: str, amount: str, words: str) -> None:
+def test_a_wrong_quota_changes_nothing(namespace: str, amount: str | None, words: str) -> None:
     with running_node(STATIC) as node, binder(node) as control:
         control.quota("team", "3")
         files = written(node.root)
@@ -247,6 +250,61 @@ def test_a_restart_keeps_everything() -> None:
             assert control.bind("team/waits", cpu_affinity="8-9").verdict.admitted
 
 
+def test_quotas_of_the_configuration_count_at_the_first_start_and_afterwards_what_they_were_changed_to() -> None:
+    lines: list[str] = []
+    with short_directory() as root:
+
+        def node() -> Node:
+            quotas = {"a": Fraction(4), "b": Fraction(1)}
+            return Node(node_config(STATIC), parse_machine(TWO_NODES), root, quotas=quotas, log=lines.append)
+
+        with node() as first, binder(first) as control:
+            assert (quota_of(control, "a"), quota_of(control, "b")) == (("4", "0"), ("1", "0"))
+            assert lines == []
+        with node() as second, binder(second) as control:
+            assert lines == []
+            control.quota("a", "9")
+            control.quota("b", None)
+        with node() as third, binder(third) as control:
+            assert [(one.namespace, one.dedicated_cpu) for one in control.status().quotas] == [("a", "9")]
+            assert ["quotas of the configuration: have no effect" in line for line in lines] == [True]
+
+
+# What a pod is bound to, and how the node is started again: the machine has CPUs 0-7 and 8-15, or 0-7 alone.
+ONE_NODE = "pack:1 [numa(memory=64GiB)] core:4 pu:2"
+NO_NODE = "changed since a pod was bound: pod a: spec.numaNodeID: there is no NUMA node 1"
+RESERVED = "changed since a pod was bound: pod a: spec.cpuAffinity: CPUs 2 are reserved for the host"
+OFFLINE = (
+    "CPU 8 in state|pod a: spec.cpuAffinity: CPUs 8-9 are not online"  # the CPU manager's word, or of one that waits
+)
+CHANGED = (
+    ({"numaNodeID": "1"}, [NUMA], {}, ONE_NODE, NO_NODE),
+    ({"numaNodeID": "1", "cpuAffinity": "8-9"}, [NUMA], {}, ONE_NODE, NO_NODE),
+    ({"cpuAffinity": "8-9"}, [DEDICATED], {}, ONE_NODE, OFFLINE),
+    ({"cpuAffinity": "2-3"}, [DEDICATED], {"reservedSystemCPUs": "0-2"}, TWO_NODES, RESERVED),
+)
+
+
+@pytest.mark.parametrize(("place", "own", "changes", "machine", "words"), CHANGED)
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_pod_whose_place_is_gone_is_told_at_the_start(
+    place: dict[str, str], own: list[Any], changes: dict[str, Any], machine: str, words: str, waits: bool
+) -> None:
+    config: dict[str, Any] = {"reservedSystemCPUs": "0"}
+    tolerations = [DEDICATED, NUMA] if waits and len(place) == 1 else own
+    with short_directory() as root:
+        with Node(node_config(config), parse_machine(TWO_NODES), root, log=lambda _line: None) as node:
+            verdict = node.admit(tolerating("a", tolerations, **place))
+            assert verdict.reason == ("Pending" if tolerations is not own else "")
+        before = written(root)
+        again = Node(node_config(config | changes), parse_machine(machine), root, log=lambda _line: None)
+        with pytest.raises(UserError, match=words), again:
+            pass
+        assert written(root) == before
+        with Node(node_config(config), parse_machine(TWO_NODES), root, log=lambda _line: None) as node:
+            assert node.remove("default/a") == "uid-a"
+
+
 def test_registered_taints_count_at_the_first_start_and_afterwards_what_they_were_changed_to() -> None:
     with short_directory() as root:
 
@@ -271,12 +329,12 @@ SMALL = "pack:2 [numa(memory=8GiB)] core:4 pu:1"  # CPUs 0-3 and 4-7
 @pytest.mark.parametrize(
     ("config", "expected", "words"),
     [
-        ({"reservedSystemCPUs": "4"}, [4], None),
+        ({"reservedSystemCPUs": "4"}, [4], "reserved CPUs: 4: as reservedSystemCPUs says"),
         ({"systemReserved": {"cpu": "1"}}, [0, 4], "reserved CPUs: 0,4: the kernel does not isolate them"),
         ({}, [0, 4], "reserved CPUs: 0,4: the kernel does not isolate them"),
     ],
 )
-def test_the_reserved_cpus_of_a_node_with_isolated_ones(config: Any, expected: list[int], words: str | None) -> None:
+def test_the_reserved_cpus_of_a_node_with_isolated_ones(config: Any, expected: list[int], words: str) -> None:
     lines: list[str] = []
     machine = replace(parse_machine(SMALL), isolated=(1, 2, 3, 5, 6, 7))
     kubelet = config | {"registerWithTaints": [CPU_TAINT], "cpuManagerPolicy": "static"}
@@ -285,9 +343,7 @@ def test_the_reserved_cpus_of_a_node_with_isolated_ones(config: Any, expected: l
         assert [one.allocatable["cpu"] for one in control.status().numa_nodes] == (
             ["4", "3"] if expected == [4] else ["3", "3"]
         )
-        assert [words is not None and line.startswith(words) for line in lines if "reserved CPUs:" in line] == (
-            [True] if words else []
-        )
+        assert [line.startswith(words) for line in lines if "reserved CPUs:" in line] == [True]
         with refused_call(grpc.StatusCode.INVALID_ARGUMENT, "spec.cpuAffinity: CPUs 4 are reserved"):
             control.admit(tolerating("a", [DEDICATED], {"cpu": 1}, cpuAffinity="4"))
         assert control.admit(tolerating("a", [DEDICATED], {"cpu": 1}, cpuAffinity="5")).verdict.admitted

@@ -287,6 +287,14 @@ def test_of_memory_that_is_not_there_nothing_is_available() -> None:
         assert zone_amounts(document, "available")[0, "memory"] == 0
 
 
+def test_a_policy_that_is_switched_off_is_not_told() -> None:
+    config = {"topologyManagerPolicy": "single-numa-node", "featureGates": {"TopologyManager": False}}
+    with running_node(config) as node:
+        document = page(node, "/noderesourcetopology")
+    assert document["topologyPolicies"] == ["None"]
+    assert document["attributes"][0] == {"name": "topologyManagerPolicy", "value": "none"}
+
+
 SAMPLED = 25
 
 
