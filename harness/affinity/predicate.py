@@ -28,7 +28,7 @@ from numaproof.harness.affinity.resource_topology import zone_name
 from numaproof.harness.affinity.rules import applies, cpu_text
 from numaproof.harness.affinity.zones import CPU
 from numaproof.harness.decision.fit import Amounts
-from numaproof.harness.pods.affinity import CPUS_FIELD, NUMA_NODE_FIELD, memory_policy
+from numaproof.harness.pods.affinity import CPUS_FIELD, LEAST_CPU, NUMA_NODE_FIELD, memory_policy, promised_cpu
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.pods.taints import CPU_AFFINITY, NUMA_CPU_AFFINITY, SCHEDULED, untolerated
 
@@ -204,7 +204,7 @@ def _lack_at(position: int, pod: Pod, needs: Needs, node: NodeTopology, stock: S
 def _claims(pod: Pod, needs: Needs, node: NodeTopology) -> dict[str, int]:
     """What one zone has to have of a pod's requests: its CPUs, and its memory where that has to be there."""
     told = frozenset().union(*(zone.capacity for zone in node.zones))
-    found = {CPU: needs.requests.get(CPU, 0)}
+    found = {CPU: promised_cpu(pod) if needs.wants_home else needs.requests.get(CPU, 0)}
     if "memory" in told and (not needs.wants_home or memory_policy(pod, node.taints) == "strict"):
         found |= {name: amount for name, amount in needs.requests.items() if is_memory(name)}
     if not needs.wants_home:  # where the devices of a bound pod come from is for the Topology Manager to say
@@ -257,7 +257,10 @@ def _homeless(pod: Pod, needs: Needs, node: NodeTopology) -> str:
             return f"{NUMA_NODE_FIELD}: there is no NUMA node {pod.numa_node_id}"
         return f"{CPUS_FIELD}: no NUMA node has these CPUs"
     claimed = _claims(pod, needs, node)
-    wants = ", ".join(amount_text(name, amount) for name, amount in claimed.items())
+    some = "some CPU to run on"
+    wants = ", ".join(
+        some if (name, amount) == (CPU, LEAST_CPU) else amount_text(name, amount) for name, amount in claimed.items()
+    )
     lefts = [
         [of_text(name, max(zone.available.get(name, 0), 0), zone.allocatable.get(name, 0)) for name in claimed]
         for zone in allowed[:_SHOWN]

@@ -325,3 +325,15 @@ def test_cpus_of_its_own_have_to_be_left_where_nothing_is_aligned() -> None:
         "none: container c wants 2 CPUs of any NUMA nodes; left: node-0: 1 of 8 CPUs; node-1: 0 of 8 CPUs"
     )
     assert homes(cpus("1500m"), where) == ()
+
+
+def test_a_bound_pod_that_asks_for_no_cpu_needs_some_to_run_on() -> None:
+    idle = pod("p", {"name": "c"}, tolerations=tolerating(NUMA_STRICT))
+    assert homes(idle, node(zone(0, 0), zone(1, 1))) == (1,)
+    assert why_not(idle, node(zone(0, 0))) == "one NUMA node has to have some CPU to run on; left: node-0: 0 of 8 CPUs"
+
+
+def test_amounts_are_told_without_exponents() -> None:
+    where = node(zone(0, 8, gibs=(8, 8)))
+    assert why_not(cpus("1234567"), where) == "1234567 CPUs wanted, 8 CPUs left on the whole node"
+    assert why_not(cpus("1", memory="20000Gi"), where) == "20000 GiB memory wanted, 8 GiB memory left on the whole node"
