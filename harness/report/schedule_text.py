@@ -123,5 +123,6 @@ def _tally(one: Tally) -> dict[str, Any]:
         "refusedBy": dict(one.refused),
         "waiting": one.waiting,
         "unschedulable": one.unschedulable,
-        "cpusAdmitted": one.cpu / 1000,
+        # A whole number as one: it may be beyond what a float holds.
+        "cpusAdmitted": one.cpu / 1000 if one.cpu % 1000 else one.cpu // 1000,
     }

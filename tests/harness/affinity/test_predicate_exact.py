@@ -11,6 +11,7 @@ from numaproof.harness.affinity.machine_kind import MachineKind
 from numaproof.harness.affinity.needs import needs_of
 from numaproof.harness.affinity.predicate import homes, misfit
 from numaproof.harness.affinity.targets import MachineTarget
+from numaproof.harness.pods.affinity import missing_fields
 from numaproof.harness.pods.pod import Pod
 from tests.harness.affinity.worlds import (
     DEDICATED,
@@ -70,6 +71,9 @@ def agree(target: MachineTarget, one: Pod) -> None:
     needs = needs_of(one)
     found = misfit(one, needs, target.topology)
     decision = target.send(one, needs)
+    if missing_fields(one):  # nobody could choose its place
+        assert found is not None, one
+        return
     told = f"{one}: predicate {found}, node {decision.verdict}, zones {target.topology.zones}"
     assert decision.verdict.admitted == (found is None), told
 
@@ -145,6 +149,18 @@ def test_bound_pods_fit_the_numa_nodes_that_the_predicate_says_and_no_others(
             assert decision.verdict.admitted, (one, found, decision.verdict)
             assert found[0] in decision.zones
             assert MEMORY_PREFERRED in names or decision.zones == found[:1]
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.data(), kinds(("none", "best-effort", "single-numa-node", "restricted"), memory=("None",)))
+def test_bound_pods_and_others_side_by_side(data: st.DataObject, machine: MachineKind) -> None:
+    """What bound pods were promised is not there for the others, and these know it."""
+    target = MachineTarget("node", machine)
+    for number in range(data.draw(st.integers(1, 6))):
+        names = data.draw(st.sampled_from([(), (DEDICATED,), (NUMA_STRICT,)]))
+        one = pod(f"p{number}", container("c", data.draw(st.sampled_from(SMALL))), tolerations=tolerating(*names))
+        found = homes(one, needs_of(one), target.topology) if names else ()
+        agree(target, target.bound(one, found[0]) if found else one)
 
 
 def test_memory_of_several_numa_nodes() -> None:
