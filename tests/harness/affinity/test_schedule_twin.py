@@ -38,6 +38,7 @@ SPECS = st.fixed_dictionaries(
         "init": st.lists(AMOUNTS, max_size=1),
         "taints": st.sampled_from([(), (), (), (DEDICATED,), (NUMA_STRICT,), (DEDICATED, NUMA_STRICT)]),
         "node": st.sampled_from([*[""] * 8, "n1", "nobody"]),
+        "home": st.sampled_from(["", "", "0", "1"]),  # of a pod that may have one; its CPUs nobody has chosen
         "odd": st.sampled_from([*[""] * 9, "x.io/unheard-of", "hugepages-2Mi", "ephemeral-storage"]),
     }
 )
@@ -49,6 +50,8 @@ def pod_of(number: int, spec: dict[str, Any]) -> Pod:
         containers[0]["resources"]["limits"][spec["odd"]] = "4Mi" if spec["odd"].startswith("huge") else "1"
     init = tuple(container(f"i{at}", *amounts) for at, amounts in enumerate(spec["init"]))
     more = {"nodeName": spec["node"]} if spec["node"] else {}
+    if spec["home"] and spec["taints"]:
+        more["numaNodeID"] = spec["home"]
     return pod(f"p{number}", *containers, init=init, tolerations=tolerating(*spec["taints"]), **more)
 
 
