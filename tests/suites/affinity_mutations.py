@@ -20,6 +20,7 @@ from numaproof.harness.pods.pod import Pod
 from numaproof.harness.pods.taints import Toleration
 from numaproof.harness.providers.cpu import manager as cpu_manager
 from numaproof.harness.providers.cpu.manager import CpuManager
+from numaproof.harness.providers.cpu.topology import CpuTopology
 from numaproof.harness.topology import manager as topology_manager
 
 
@@ -135,10 +136,11 @@ AFFINITY_MUTATIONS: dict[str, tuple[object, str, Callable[[Any], Any]]] = {
     "started-pods-are-bound": (Admissions, "bind", _told_again),
     "refused-binds-are-kept": (Keeper, "wait_again", _as_it_was_told),
     "anybody-may-bind": (BindToken, "allows", lambda _: lambda *_asked: True),
+    "hints-forget-promises": (cpu_manager, "kept", lambda _: lambda *_asked: 0),
     "containers-have-parts": (CpuManager, "_bind", _of_one_cpu),
     "places-are-no-hints": (Managers, "bound_nodes", _nothing),
     "places-are-given-up": (topology_manager, "_kept_within", lambda _: lambda _bound, decision: decision),
-    "halves-of-cores-are-given-twice": (rules, "given_twice", _nothing),
+    "halves-of-cores-are-offered": (CpuTopology, "covering", lambda _: lambda _topology, cpus, _level: cpus),
     "strict-memory-is-ignored": (house_rules, "memory_policy", _nothing),
     "preferred-memory-is-strict": (house_rules, "memory_policy", lambda _: lambda *_asked: "strict"),
     "pods-that-wait-are-forgotten": (saving, "restore", _without_those_that_waited),

@@ -13,17 +13,17 @@ from numaproof.harness.providers.cpu.topology import CpuTopology, Level
 class Claim:
     """What one pod needs."""
 
-    node: int | None  # that it is bound to; None: its CPUs tell
-    cpus: CpuSet  # that it is bound to; 0: to none, but to the node
-    thousandths: int  # of cpu that it shares
+    node: int | None = None  # of which it shares CPUs; None: its CPUs tell, or it shares none
+    cpus: CpuSet = 0  # that it is bound to and shares; 0: none in particular
+    thousandths: int = 0  # of cpu that it shares
 
 
-def claim_of(pod: Pod, exclusive: int) -> Claim | None:
-    """The claim of a pod that gets so many CPUs of its own; None: it is not bound, or shares nothing."""
+def claim_of(pod: Pod, exclusive: int) -> Claim:
+    """The claim of a bound pod that gets so many CPUs of its own."""
     if pod.cpu_affinity is not None:
-        return None if is_dedicated(pod) else Claim(None, set_of(pod.cpu_affinity), promised_cpu(pod))
+        return Claim() if is_dedicated(pod) else Claim(None, set_of(pod.cpu_affinity), promised_cpu(pod))
     shared = promised_cpu(pod) - 1000 * exclusive
-    return Claim(pod.numa_node_id, 0, shared) if pod.numa_node_id is not None and shared > 0 else None
+    return Claim(pod.numa_node_id, 0, shared) if shared > 0 else Claim()
 
 
 def kept(claims: Iterable[Claim], topology: CpuTopology, free: CpuSet) -> CpuSet:

@@ -57,7 +57,11 @@ class CpuManager:
         self._assigned: dict[ContainerKey, CpuSet] = {}
         self._shared = self._pool()
         self._reusable: dict[str, CpuSet] = {}
-        self._claims: dict[str, Claim] = {}  # by uid, of pods that are bound and share CPUs
+        self._claims: dict[str, Claim] = {}  # by uid, of pods that are bound
+        # Where cores have unequal numbers of threads, the kubelet takes whole ones of which a part is in use.
+        self._takes_parts = any(
+            core.bit_count() > topology.cpus_per_core for core in topology.groups[Level.CORE].values()
+        )
 
     @property
     def assignments(self) -> Mapping[ContainerKey, frozenset[int]]:
@@ -116,7 +120,7 @@ class CpuManager:
             return {}
         existing = self._assigned.get((pod.uid, container.name))
         if existing is None:
-            return self._hints(self._available(), self._reusable.get(pod.uid, 0), count)
+            return self._hints(self._available(pod), self._reusable.get(pod.uid, 0), count)
         if existing.bit_count() != count:
             return {"cpu": []}
         return self._hints(existing, 0, count)
@@ -136,7 +140,7 @@ class CpuManager:
                 return {"cpu": []}
             existing |= cpus
         # CPUs that the pod has must be covered, and count: with all of them there, only their own nodes remain.
-        return self._hints(self._available(), self._reusable.get(pod.uid, 0) | existing, count)
+        return self._hints(self._available(pod), self._reusable.get(pod.uid, 0) | existing, count)
 
     def offer(self, pod: Pod, container: Container | None) -> Offer[int] | None:
         """Which CPUs a container, or the whole pod, could get; None: it gets none, or cannot."""
@@ -149,7 +153,7 @@ class CpuManager:
         first = self._reusable.get(pod.uid, 0) if container is None or not held else 0
         for _, cpus in held:
             first |= cpus
-        available = self._available() | first
+        available = self._available(pod) | first
         if self.options.full_cores_only:
             if count % self.topology.cpus_per_core:
                 return None
@@ -166,8 +170,7 @@ class CpuManager:
         self._claim(pod)
         if pod.cpu_affinity is not None:
             if is_dedicated(pod):
-                self._assigned[pod.uid, container.name] = set_of(pod.cpu_affinity)
-                self._shared &= ~set_of(pod.cpu_affinity)
+                self._bind(pod, container, set_of(pod.cpu_affinity))
             return
         count = self._count(pod, container)
         if count == 0:
@@ -176,7 +179,7 @@ class CpuManager:
         key = (pod.uid, container.name)
         if key not in self._assigned:
             chosen = self._chosen().cpus
-            allocatable = self._available() | self._reusable.get(pod.uid, 0)
+            allocatable = self._available(pod) | self._reusable.get(pod.uid, 0)
             cpus = self._pick_near(affinity.affinity, allocatable, count) if chosen is None else set_of(chosen)
             self._assigned[key] = cpus
             self._shared &= ~cpus
@@ -202,12 +205,14 @@ class CpuManager:
         for pod in pods:
             self._claim(pod)
 
+    def _bind(self, pod: Pod, container: Container, cpus: CpuSet) -> None:
+        """Give a container the CPUs that its pod has for itself."""
+        self._assigned[pod.uid, container.name] = cpus
+        self._shared &= ~cpus
+
     def _claim(self, pod: Pod) -> None:
-        if not is_bound(pod):
-            return
-        claim = claim_of(pod, exclusive_cpus_of_pod(pod) if self._static else 0)
-        if claim is not None:
-            self._claims[pod.uid] = claim
+        if is_bound(pod):
+            self._claims[pod.uid] = claim_of(pod, exclusive_cpus_of_pod(pod) if self._static else 0)
 
     def _count(self, pod: Pod, container: Container | None) -> int:
         """How many CPUs have to be chosen; none for a pod that is bound to some."""
@@ -218,9 +223,19 @@ class CpuManager:
     def _pool(self) -> CpuSet:
         return self.topology.cpus & ~self._reserved if self.options.strict_reservation else self.topology.cpus
 
-    def _available(self) -> CpuSet:
+    def _available(self, pod: Pod | None = None) -> CpuSet:
+        """The CPUs that could be given away alone: to this pod, or to one that is not bound."""
         available = self._shared & ~self._reserved
-        return available & ~kept(self._claims.values(), self.topology, available)
+        for_bound = pod is not None and is_bound(pod)
+        if not for_bound and not self._claims:
+            return available
+        untouched = kept(self._claims.values(), self.topology, available)
+        if self._takes_parts:
+            for (uid, _), cpus in self._assigned.items():
+                if for_bound or uid in self._claims:
+                    untouched |= cpus
+            untouched = self.topology.covering(untouched, Level.CORE)
+        return available & ~untouched
 
     def _collect_stale(self) -> None:
         if self._active is not None:

@@ -4,6 +4,7 @@ The machine has CPUs 0-7 on NUMA node 0 and 8-15 on node 1; CPU 0 and 1 GiB of n
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import grpc
 import pytest
@@ -22,6 +23,7 @@ from tests.harness.node.binding import (
     reason,
     refused_call,
     tolerating,
+    written,
 )
 from tests.harness.node.running import GPU, STATIC, listed_plugins, pod, running_node
 
@@ -173,11 +175,28 @@ def test_cpus_of_unequal_cores_are_given_once() -> None:
     with running_node(config, "laptop") as node:
         with binder(node) as control:
             for name, count in (("a", 7), ("b", 2), ("c", 2)):
-                control.admit(tolerating(name, [NUMA], {"cpu": count, "memory": "100Mi"}, numaNodeID="0"))
+                answer = control.admit(tolerating(name, [NUMA], {"cpu": count, "memory": "100Mi"}, numaNodeID="0"))
+                assert answer.verdict.admitted, answer.verdict.message
+            assert control.admit(pod("unbound", {"cpu": 2, "memory": "100Mi"})).verdict.admitted
             held = [cpu for one in control.state().pods for cpu in one.containers[0].cpus]
-            assert len(held) == len(set(held)) >= 9
+            assert len(held) == len(set(held)) == 13
             control.remove("uid-b")
         node.restart()
+
+
+def test_a_cpu_of_a_socket_that_the_kubelet_takes_as_a_whole_is_given_once(tmp_path: Path) -> None:
+    """Of sockets with 46 and 48 CPUs, the kubelet takes one with 47 free CPUs, the average, for free, and all of it."""
+    machine = tmp_path / "machine.yaml"
+    machine.write_text("preset: xeon-2s\noffline: 23,71\n")
+    config = {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0,48"}
+    with running_node(config, str(machine)) as node, binder(node) as control:
+        one = tolerating("bound", [DEDICATED], {"cpu": 1, "memory": "1Gi"}, cpuAffinity="24")
+        assert control.admit(one).verdict.admitted
+        before = written(node.root)
+        refused = control.admit(pod("large", {"cpu": 60, "memory": "1Gi"})).verdict
+        assert reason(refused) == "CPUAffinityError"
+        assert refused.message == "the CPU manager chose the CPUs 24, those of pod default/bound"
+        assert written(node.root) == before
 
 
 # The memory of a bound pod, as its toleration, or the node's taint, wants it. Node 1 has 64 GiB, node 0 one less.

@@ -277,7 +277,7 @@ RESERVED = "changed since a pod was bound: pod a: spec.cpuAffinity: CPUs 2 are r
 OFFLINE = (
     "CPU 8 in state|pod a: spec.cpuAffinity: CPUs 8-9 are not online"  # the CPU manager's word, or of one that waits
 )
-CHANGED = (
+CHANGED: tuple[tuple[dict[str, str], list[Any], dict[str, Any], str, str], ...] = (
     ({"numaNodeID": "1"}, [NUMA], {}, ONE_NODE, NO_NODE),
     ({"numaNodeID": "1", "cpuAffinity": "8-9"}, [NUMA], {}, ONE_NODE, NO_NODE),
     ({"cpuAffinity": "8-9"}, [DEDICATED], {}, ONE_NODE, OFFLINE),

@@ -236,6 +236,12 @@ def test_the_nodes_taint_says_where_memory_is_before_the_pod_does(
     assert memory_policy(pod, [Taint("CPUAffinity", "dedicated", ALL_THREE), *taints]) == expected
 
 
+def test_a_toleration_of_another_effect_does_not_say_where_memory_is() -> None:
+    told = {"key": "NUMAMemoryPolicy", "value": "strict"}
+    assert memory_policy(read(NUMA, told | {"effect": "NoSchedule"}), []) is None
+    assert memory_policy(read(NUMA, told | {"effect": ALL_THREE}), []) == "strict"
+
+
 def test_a_pods_request_is_that_of_all_its_containers() -> None:
     content = manifest(DEDICATED)
     content["spec"]["containers"].append({"name": "d", "resources": {"limits": {"cpu": "500m"}}})

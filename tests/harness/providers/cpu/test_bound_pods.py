@@ -25,6 +25,7 @@ def cpus(ids: set[int], thousandths: int) -> Claim:
     ("claims", "free", "expected"),
     [
         ([], ALL, set()),
+        ([Claim()], ALL, set()),
         ([node(0, 1)], ALL, {3}),
         ([node(0, 1000)], ALL, {3}),
         ([node(0, 1001)], ALL, {2, 3}),  # of one core
@@ -55,9 +56,8 @@ def _all_of(key: str) -> dict[str, str]:
 
 
 def test_who_claims_what() -> None:
-    assert claim_of(pod("2", "NUMACPUAffinity"), 0) is None
     assert claim_of(pod("1500m", "NUMACPUAffinity", numaNodeID="1"), 0) == node(1, 1500)
     assert claim_of(pod("0", "NUMACPUAffinity", numaNodeID="1"), 0) == node(1, 1)
-    assert claim_of(pod("2", "NUMACPUAffinity", numaNodeID="1"), 2) is None
+    assert claim_of(pod("2", "NUMACPUAffinity", numaNodeID="1"), 2) == Claim()
     assert claim_of(pod("2", "NUMACPUAffinity", numaNodeID="1", cpuAffinity="4-6"), 2) == cpus({4, 5, 6}, 2000)
-    assert claim_of(pod("2", "CPUAffinity", cpuAffinity="4-5"), 0) is None
+    assert claim_of(pod("2", "CPUAffinity", cpuAffinity="4-5"), 0) == Claim()
