@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from numaproof.harness.affinity.ledger import is_memory
-from numaproof.harness.affinity.needs import Need
+from numaproof.harness.affinity.ledger import Shares, is_memory
+from numaproof.harness.affinity.needs import Need, Needs
 from numaproof.harness.affinity.node_topology import ZoneStatus
 from numaproof.harness.affinity.zones import CPU
 from numaproof.harness.topology.bitmask import NodeMask, ids_of
@@ -24,6 +24,7 @@ class Lack:
     need: Need
     wanted: tuple[tuple[str, int], ...]  # by resource, of what is aligned here; cpu in CPUs
     left: tuple[tuple[int, ...], ...]  # for each zone, in the order of `wanted`
+    grouped: bool = False  # several zones would do, whatever the policy says, if they served nobody yet
 
 
 class Stock:
@@ -40,6 +41,19 @@ class Stock:
         self._aligns_memory = MEMORY not in unaligned and any(map(is_memory, self._told))
         self._taken: dict[tuple[int, str], int] = {}
         self._reusable: dict[tuple[int, str], int] = {}
+
+    def held(self) -> Shares:
+        """What the containers keep as long as the pod is there, by the id of the zone; cpu in thousandths.
+
+        What init containers had of CPUs and devices stays with the pod; their memory is given back.
+        """
+        found: dict[int, dict[str, int]] = {}
+        kept = [(key, amount) for key, amount in self._reusable.items() if not is_memory(key[1])]
+        for (position, resource), amount in (*self._taken.items(), *kept):
+            if amount:
+                zone = found.setdefault(self.zones[position].id, {})
+                zone[resource] = zone.get(resource, 0) + amount * (1000 if resource == CPU else 1)
+        return found
 
     def wanted(self, need: Need) -> tuple[tuple[str, int], ...]:
         """What of a need is aligned here."""
@@ -104,30 +118,92 @@ class Stock:
             )
         )
 
+    def is_anywhere(self, wanted: Sequence[tuple[str, int]]) -> bool:
+        """Whether memory can be had at all: of one zone, or of all together that serve nobody yet."""
+        if any(self.holds(position, wanted) for position in range(len(self.zones))):
+            return True
+        hosts = self.hosts(wanted)
+        return all(sum(self.left(at, resource) for at in hosts) >= amount for resource, amount in wanted)
+
     def _compulsory(self, resource: str) -> list[int]:
         if is_memory(resource):
             return []
         return [position for (position, name), amount in self._reusable.items() if name == resource and amount]
 
 
-def lack(needs: Sequence[Need], stock: Stock, policy: str, only: int | None = None) -> Lack | None:
-    """The first need that the policy has no place for, those before it served; None: it has one for all.
+def lack(needs: Needs, stock: Stock, policy: str, scope: str, only: int | None = None) -> Lack | None:
+    """Let the containers take what is aligned of them; the first need that finds no place, None: all have theirs.
 
     `only` is the position of the one zone that everything has to come from; None: any will do. The policy's own
-    choice among several is the lowest. Policies that admit what is not aligned lack nothing.
+    choice among several is the lowest. Where nothing has to be aligned, exclusive CPUs have to be there all the same.
     """
-    if policy not in ALIGNING:
+    if policy not in ALIGNING or scope != "pod":
+        return _one_by_one(needs.containers, stock, policy, only)
+    wanted = stock.wanted(needs.whole)
+    if only is None and (not wanted or (policy == "single-numa-node" and not _has_hints(wanted, stock))):
+        # Nobody has an opinion on the pod: each container's memory comes from as few NUMA nodes as it needs. Under
+        # restricted it would have to come from all of them at once.
+        return _one_by_one(needs.containers, stock, "restricted", None)
+    found = _placed(wanted, stock, policy, only)
+    if found is None:
+        return Lack(needs.whole, wanted, tuple(_lefts(stock, wanted)))
+    if len(found) > 1:  # how the containers share these, nodes do not tell
+        stock.take(needs.whole, wanted, found)
         return None
-    for index, need in enumerate(needs):
+    return _one_by_one(needs.containers, stock, policy, found[0])
+
+
+def lack_of_memory(needs: Needs, stock: Stock, near: int) -> Lack | None:
+    """The same for memory that is to be near a zone if it can, and anywhere else if not."""
+    for need in needs.containers:
+        wanted = tuple(one for one in stock.wanted(need) if is_memory(one[0]))
+        if not wanted:
+            continue
+        found = _near(wanted, stock, near)
+        if found is None:
+            return Lack(need, wanted, tuple(_lefts(stock, wanted)), grouped=True)
+        stock.take(need, wanted, found)
+    return None
+
+
+def _near(wanted: Sequence[tuple[str, int]], stock: Stock, near: int) -> Positions | None:
+    """Where the memory manager takes memory from: there, there and beside it, or else elsewhere."""
+    if stock.holds(near, wanted):
+        return (near,)
+    beside = _group(wanted, stock, near)
+    if beside is not None:
+        return beside
+    single = next((position for position in range(len(stock.zones)) if stock.holds(position, wanted)), None)
+    return _group(wanted, stock) if single is None else (single,)
+
+
+def _group(wanted: Sequence[tuple[str, int]], stock: Stock, around: int | None = None) -> Positions | None:
+    """The fewest and lowest zones that serve nobody yet and hold it together, one of them given."""
+    hosts = stock.hosts(wanted)
+    demands = tuple(stock.demands(wanted, hosts))
+    if around is not None:
+        demands = (*demands, Demand(1, ((NodeMask(1 << around), int(around in hosts)),)))
+    mask_of_hosts = NodeMask(sum(1 << at for at in hosts))
+    size = smallest_size(mask_of_hosts, demands)
+    mask = lowest_mask(mask_of_hosts, size, demands) if size else None
+    return None if mask is None else ids_of(mask)
+
+
+def _one_by_one(needs: Iterable[Need], stock: Stock, policy: str, only: int | None) -> Lack | None:
+    for need in needs:
         wanted = stock.wanted(need)
         if not wanted:
             continue
         found = _placed(wanted, stock, policy, only)
         if found is None:
             return Lack(need, wanted, tuple(_lefts(stock, wanted)))
-        if index + 1 < len(needs):
-            stock.take(need, wanted, found)
+        stock.take(need, wanted, found)
     return None
+
+
+def _has_hints(wanted: Sequence[tuple[str, int]], stock: Stock) -> bool:
+    """Whether a manager has an opinion on where this comes from: that of memory has none if it can be had nowhere."""
+    return any(not is_memory(resource) for resource, _ in wanted) or stock.is_anywhere(wanted)
 
 
 def _lefts(stock: Stock, wanted: Iterable[tuple[str, int]]) -> Iterator[tuple[int, ...]]:
@@ -140,9 +216,20 @@ def _placed(wanted: Sequence[tuple[str, int]], stock: Stock, policy: str, only: 
     for position in range(len(stock.zones)) if only is None else (only,):
         if stock.holds(position, wanted):
             return (position,)
+    if policy not in ALIGNING:
+        return _somewhere(wanted, stock, only)
     if only is not None or policy == "single-numa-node":
         return None
     return _together(wanted, stock)
+
+
+def _somewhere(wanted: Iterable[tuple[str, int]], stock: Stock, near: int | None) -> Positions | None:
+    """All zones, `near` first, if they have the CPUs; of the rest, the node as a whole was asked."""
+    everywhere = range(len(stock.zones))
+    cpus = sum(amount for resource, amount in wanted if resource == CPU)
+    if cpus and sum(max(stock.left(position, CPU), 0) for position in everywhere) < cpus:
+        return None
+    return tuple(everywhere) if near is None else (near, *(one for one in everywhere if one != near))
 
 
 def _together(wanted: Sequence[tuple[str, int]], stock: Stock) -> Positions | None:

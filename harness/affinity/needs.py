@@ -1,12 +1,13 @@
 """What a pod wants of a node and of its NUMA nodes, worked out once for all nodes that it is compared with."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
+from numaproof.errors import UserError
 from numaproof.harness.affinity.ledger import is_memory
-from numaproof.harness.affinity.rules import not_whole
-from numaproof.harness.affinity.zones import CPU
+from numaproof.harness.affinity.rules import Site, check_fields, not_whole
+from numaproof.harness.affinity.zones import CPU, Zone
 from numaproof.harness.decision.fit import Amounts, requests_of
 from numaproof.harness.pods.affinity import is_dedicated, names
 from numaproof.harness.pods.pod import Container, Pod
@@ -43,6 +44,7 @@ class Needs:
     wants_home: bool  # it is bound to one NUMA node, or waits to be
     not_whole: str  # what keeps it from having CPUs of its own; empty: nothing
     broken_memory: bool = False  # it asks for memory that is no whole number of bytes
+    miscounted: str = ""  # that it brings CPUs, and not as many as it asks for; empty: it does not
 
 
 def needs_of(pod: Pod) -> Needs:
@@ -70,7 +72,14 @@ def needs_of(pod: Pod) -> Needs:
         wants_home=is_dedicated(pod) or names(pod, NUMA_CPU_AFFINITY),
         not_whole=not_whole(pod),
         broken_memory=broken,
+        miscounted=_miscounted(pod),
     )
+
+
+def without_memory(needs: Needs) -> Needs:
+    """The same, but for memory: it may be anywhere."""
+    containers = tuple(replace(one, memory={}) for one in needs.containers)
+    return replace(needs, containers=containers, whole=replace(needs.whole, memory={}))
 
 
 def is_device(resource: str) -> bool:
@@ -84,3 +93,16 @@ def _devices(container: Container) -> dict[str, int]:
 
 def _count(resource: str, container: Container) -> int:
     return value(container.limits[resource]) if resource in container.limits else 0
+
+
+def _miscounted(pod: Pod) -> str:
+    if pod.cpu_affinity is None:
+        return ""
+    # On a node that has just these CPUs, nothing but their number can be wrong.
+    node = 0 if pod.numa_node_id is None else pod.numa_node_id
+    own = Zone(node, pod.cpu_affinity, frozenset(), {}, {})
+    try:
+        check_fields(pod, Site("", (own,)), ())
+    except UserError as error:
+        return str(error).removeprefix(f"pod {pod.name}: ")  # for all pods of this shape, whatever their names
+    return ""

@@ -9,29 +9,33 @@ what does not fit is refused. What nodes do not tell is where it can be wrong:
 - which NUMA nodes the memory manager has bound together for a pod that fits none alone;
 - how several containers share several NUMA nodes, where one does not hold them, and which CPUs the first of several
   containers takes over from an init container;
-- under none, best-effort and cost the node as a whole decides; a static memory manager may refuse there all the same;
+- where devices are that are near several NUMA nodes at once, under restricted;
+- under none, best-effort and cost a static memory manager may refuse what the node as a whole has;
 - whether a resource that the node never heard of is somebody else's business: to the kubelet it is, here it is lacking.
 """
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 
-from numaproof.harness.affinity.alignment import Lack, Stock, lack
-from numaproof.harness.affinity.ledger import is_memory
-from numaproof.harness.affinity.needs import NATIVE, Need, Needs, is_device, needs_of
+from numaproof.harness.affinity.alignment import ALIGNING, Lack, Stock, lack, lack_of_memory
+from numaproof.harness.affinity.amount_text import amount_text, of_text
+from numaproof.harness.affinity.ledger import Shares, is_memory
+from numaproof.harness.affinity.needs import NATIVE, Needs, is_device, needs_of, without_memory
 from numaproof.harness.affinity.node_topology import NodeTopology, ZoneStatus
 from numaproof.harness.affinity.resource_topology import zone_name
 from numaproof.harness.affinity.rules import applies, cpu_text
 from numaproof.harness.affinity.zones import CPU
 from numaproof.harness.decision.fit import Amounts
-from numaproof.harness.pods.affinity import CPUS_FIELD, NUMA_NODE_FIELD, memory_policy
+from numaproof.harness.pods.affinity import CPUS_FIELD, LEAST_CPU, NUMA_NODE_FIELD, memory_policy, promised_cpu
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.pods.taints import CPU_AFFINITY, NUMA_CPU_AFFINITY, SCHEDULED, untolerated
 
 PODS = "pods"  # the resource: how many more a node may have
 _SHOWN = 4  # zones of which a reason tells what is left
+_GROUP = "one NUMA node, or of several that serve nobody yet"
+_PLACES = {**dict.fromkeys(ALIGNING, "as few NUMA nodes as can be"), "single-numa-node": "one NUMA node"}
 
 
 class Nearness(IntEnum):
@@ -122,15 +126,12 @@ def misfit(pod: Pod, needs: Needs, node: NodeTopology) -> Misfit | None:
     found = plain_misfit(pod, needs, node)
     if found is not None:
         return found
-    if needs.wants_home:
-        return None if homes(pod, needs, node) else Misfit(node.name, Nearness.ZONES, _homeless(pod, needs, node))
-    unfit = _unwhole(pod, needs, node) or _too_large(pod, needs, node)
+    unfit = _unfit(pod, needs, node) or _too_large(pod, needs, node)
     if unfit:
         return Misfit(node.name, Nearness.ZONES, unfit)
-    if needs.broken_memory and _pins_memory(node):
-        return Misfit(node.name, Nearness.ZONES, "memory: is not a whole number of bytes, and cannot be pinned")
-    stock = Stock(node.zones, node.unaligned)
-    lacking = lack(_steps(needs, node), stock, node.policy)
+    if needs.wants_home:
+        return None if homes(pod, needs, node) else Misfit(node.name, Nearness.ZONES, _homeless(pod, needs, node))
+    lacking = lack(needs, Stock(node.zones, node.unaligned), node.policy, node.scope)
     return None if lacking is None else Misfit(node.name, Nearness.ZONES, _lacking(lacking, node))
 
 
@@ -161,35 +162,49 @@ def unwanted(pod: Pod, node: NodeTopology) -> Misfit | None:
 
 def homes(pod: Pod, needs: Needs, node: NodeTopology) -> tuple[int, ...]:
     """The NUMA nodes of a node that hold the whole pod, best first; of one that it is bound to, that alone."""
-    if _unwhole(pod, needs, node):
+    if _unfit(pod, needs, node):
         return ()
     claimed = _claims(pod, needs, node)
-    steps = _bound_steps(pod, needs, node, _steps(needs, node))
     found = []
     for position, zone in enumerate(node.zones):
         if not _allowed(pod, zone) or any(zone.available.get(name, 0) < amount for name, amount in claimed.items()):
             continue
-        if lack(steps, Stock(node.zones, node.unaligned), node.policy, only=position) is None:
+        if _lack_at(position, pod, needs, node, Stock(node.zones, node.unaligned)) is None:
             over = zone.available.get(CPU, 0) - claimed.get(CPU, 0)
             found.append((over, zone.available.get("memory", 0) - claimed.get("memory", 0), zone.id))
     return tuple(zone for _, _, zone in sorted(found))
 
 
-def _steps(needs: Needs, node: NodeTopology) -> Sequence[Need]:
-    return (needs.whole,) if node.scope == "pod" else needs.containers
+def shares(pod: Pod, needs: Needs, node: NodeTopology) -> Shares:
+    """What a pod takes of the NUMA nodes of a node that it fits: what is aligned of it, and what it is promised."""
+    stock = Stock(node.zones, node.unaligned)
+    if not needs.wants_home:
+        lack(needs, stock, node.policy, node.scope)
+        return stock.held()
+    home = homes(pod, needs, node)[0]
+    position = next(position for position, zone in enumerate(node.zones) if zone.id == home)
+    _lack_at(position, pod, needs, node, stock)
+    held = stock.held()
+    own = dict(held.get(home, {}))
+    pinned = any(is_memory(name) for amounts in held.values() for name in amounts)
+    for name, amount in _claims(pod, needs, node).items():
+        if amount and not (pinned and is_memory(name)):
+            own[name] = max(own.get(name, 0), amount)
+    return {**held, home: own}
 
 
-def _bound_steps(pod: Pod, needs: Needs, node: NodeTopology, steps: Sequence[Need]) -> Sequence[Need]:
-    """What has to come from a bound pod's NUMA node: all but memory that may be elsewhere. CPUs are claimed anyway."""
+def _lack_at(position: int, pod: Pod, needs: Needs, node: NodeTopology, stock: Stock) -> Lack | None:
+    """What a pod lacks if it has to be on one NUMA node, its memory apart where that may be elsewhere."""
     if not needs.wants_home or memory_policy(pod, node.taints) != "preferred":
-        return steps
-    return [replace(one, memory={}) for one in steps]
+        return lack(needs, stock, node.policy, node.scope, only=position)
+    near = lack(without_memory(needs), stock, node.policy, node.scope, only=position)
+    return near or lack_of_memory(needs, stock, position)
 
 
 def _claims(pod: Pod, needs: Needs, node: NodeTopology) -> dict[str, int]:
     """What one zone has to have of a pod's requests: its CPUs, and its memory where that has to be there."""
     told = frozenset().union(*(zone.capacity for zone in node.zones))
-    found = {CPU: needs.requests.get(CPU, 0)}
+    found = {CPU: promised_cpu(pod) if needs.wants_home else needs.requests.get(CPU, 0)}
     if "memory" in told and (not needs.wants_home or memory_policy(pod, node.taints) == "strict"):
         found |= {name: amount for name, amount in needs.requests.items() if is_memory(name)}
     if not needs.wants_home:  # where the devices of a bound pod come from is for the Topology Manager to say
@@ -203,13 +218,20 @@ def _allowed(pod: Pod, zone: ZoneStatus) -> bool:
     return not (pod.cpu_affinity and zone.cpu_set and not pod.cpu_affinity <= zone.cpu_set)
 
 
-def _unwhole(pod: Pod, needs: Needs, node: NodeTopology) -> str:
-    return needs.not_whole if needs.not_whole and applies(CPU_AFFINITY, pod, node.taints) else ""
+def _unfit(pod: Pod, needs: Needs, node: NodeTopology) -> str:
+    """What is wrong with a pod by itself, on a node that looks at it; empty: nothing."""
+    if needs.miscounted:
+        return needs.miscounted
+    if needs.not_whole and applies(CPU_AFFINITY, pod, node.taints):
+        return needs.not_whole
+    if needs.broken_memory and _pins_memory(node):
+        return "memory: is not a whole number of bytes, and cannot be pinned"
+    return ""
 
 
 def _too_large(pod: Pod, needs: Needs, node: NodeTopology) -> str:
     """What the node's taint has against a pod that tolerates it without naming it; empty: nothing."""
-    if not node.taints or not applies(NUMA_CPU_AFFINITY, pod, node.taints):
+    if needs.wants_home or not node.taints or not applies(NUMA_CPU_AFFINITY, pod, node.taints):
         return ""
     asked, most = needs.requests.get(CPU, 0), max((zone.allocatable.get(CPU, 0) for zone in node.zones), default=0)
     return f"{cpu_text(asked)} CPUs wanted, the largest NUMA node has {cpu_text(most)}" if asked > most else ""
@@ -229,24 +251,26 @@ def _short(name: str, amount: int, left: int | None) -> str:
 
 
 def _homeless(pod: Pod, needs: Needs, node: NodeTopology) -> str:
-    unwhole = _unwhole(pod, needs, node)
-    if unwhole:
-        return unwhole
     allowed = [zone for zone in node.zones if _allowed(pod, zone)]
     if not allowed:
         if pod.numa_node_id is not None and all(zone.id != pod.numa_node_id for zone in node.zones):
             return f"{NUMA_NODE_FIELD}: there is no NUMA node {pod.numa_node_id}"
         return f"{CPUS_FIELD}: no NUMA node has these CPUs"
     claimed = _claims(pod, needs, node)
-    wants = ", ".join(amount_text(name, amount) for name, amount in claimed.items())
-    lefts = [[_left_text(name, zone) for name in claimed] for zone in allowed[:_SHOWN]]
+    some = "some CPU to run on"
+    wants = ", ".join(
+        some if (name, amount) == (CPU, LEAST_CPU) else amount_text(name, amount) for name, amount in claimed.items()
+    )
+    lefts = [
+        [of_text(name, max(zone.available.get(name, 0), 0), zone.allocatable.get(name, 0)) for name in claimed]
+        for zone in allowed[:_SHOWN]
+    ]
     short = f"one NUMA node has to have {wants}; {_listed(allowed, lefts)}"
     if not any(all(zone.available.get(name, 0) >= amount for name, amount in claimed.items()) for zone in allowed):
         return short
-    steps = _bound_steps(pod, needs, node, _steps(needs, node))
     for position, zone in enumerate(node.zones):
         if zone in allowed:
-            lacking = lack(steps, Stock(node.zones, node.unaligned), node.policy, only=position)
+            lacking = _lack_at(position, pod, needs, node, Stock(node.zones, node.unaligned))
             if lacking is not None:
                 return _lacking(lacking, node)
     return short
@@ -257,10 +281,15 @@ def _lacking(found: Lack, node: NodeTopology) -> str:
     units = [(name, 1000 if name == CPU else 1) for name, _ in found.wanted]
     amounts = [amount for _, amount in found.wanted]
     wants = ", ".join(amount_text(name, unit * amount) for (name, unit), amount in zip(units, amounts, strict=True))
-    where = "one NUMA node" if node.policy == "single-numa-node" else "as few NUMA nodes as can be"
+    where = _GROUP if found.grouped else _PLACES.get(node.policy, "any NUMA nodes")
     lefts = []
     for zone, left in zip(node.zones[:_SHOWN], found.left, strict=False):
-        lefts.append([_of_text(name, unit * one, zone) for (name, unit), one in zip(units, left, strict=True)])
+        lefts.append(
+            [
+                of_text(name, unit * one, zone.allocatable.get(name, 0))
+                for (name, unit), one in zip(units, left, strict=True)
+            ]
+        )
     return f"{node.policy}: {who} wants {wants} of {where}; {_listed(node.zones, lefts)}"
 
 
@@ -269,32 +298,3 @@ def _listed(zones: Sequence[ZoneStatus], lefts: Sequence[Sequence[str]]) -> str:
     parts = [f"{zone_name(zone.id)}: {', '.join(texts)}" for zone, texts in zip(zones, lefts, strict=False)]
     more = f"; and {len(zones) - _SHOWN} more" if len(zones) > _SHOWN else ""
     return "left: " + "; ".join(parts) + more
-
-
-def _left_text(name: str, zone: ZoneStatus) -> str:
-    return _of_text(name, max(zone.available.get(name, 0), 0), zone)
-
-
-def _of_text(name: str, left: int, zone: ZoneStatus) -> str:
-    whole = zone.allocatable.get(name, 0)
-    if not whole:
-        return f"no {'CPUs' if name == CPU else name}"
-    if name == CPU:
-        return f"{cpu_text(left)} of {cpu_text(whole)} CPUs"
-    if is_memory(name):
-        return f"{_bytes(left)} of {_bytes(whole)} {name}"
-    return f"{left} of {whole} {name}"
-
-
-def amount_text(name: str, amount: int) -> str:
-    """An amount of a resource in words."""
-    if name == CPU:
-        return f"{cpu_text(amount)} CPUs"
-    return f"{_bytes(amount)} {name}" if is_memory(name) else f"{amount} {name}"
-
-
-def _bytes(amount: int) -> str:
-    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if amount >= size:
-            return f"{amount / size:.4g} {unit}"
-    return f"{amount} B"

@@ -17,6 +17,7 @@ from numaproof.harness.topology.bitmask import MAX_NODE
 from numaproof.harness.vocabulary import POLICIES, SCOPES
 
 LISTS: Final = ("List", f"{KIND}List")
+_MOST: Final = 2**63 - 1  # of a quantity, in Kubernetes
 _GROUP: Final = "topology.node.k8s.io/"
 _ZONE: Final = re.compile(r"(?:.*[^0-9])?([0-9]{1,4})")  # node-0, as exporters name them, or any name with a number
 # The words of topologyPolicies: what v1alpha1 has in the place of attributes.
@@ -82,15 +83,13 @@ def _policy(content: Mapping[str, Any], where: Where) -> tuple[str, str]:
     """Policy and scope: as attributes say, else as the word of topologyPolicies does, else none."""
     policy, scope = "none", "container"
     at = where.at("topologyPolicies")
-    words = _list(content.get("topologyPolicies"), at) if content.get("topologyPolicies") is not None else []
-    for index, word in enumerate(words):
+    for index, word in enumerate(_optional_list(content.get("topologyPolicies"), at)):
         text = _text(word, at.at(index))
         if text not in _WORDS:
             raise UserError(f"{at.at(index)}: {text!r} is unknown; choose one of {', '.join(_WORDS)}")
         policy, scope = _WORDS[text]
     at = where.at("attributes")
-    listed = _list(content.get("attributes"), at) if content.get("attributes") is not None else []
-    for index, entry in enumerate(listed):
+    for index, entry in enumerate(_optional_list(content.get("attributes"), at)):
         attribute = _mapping(entry, at.at(index))
         if attribute.get("name") == POLICY:
             policy = _one_of(attribute.get("value"), POLICIES, at.at(index).at("value"))
@@ -103,7 +102,7 @@ def _zone(zone: Mapping[str, Any], where: Where) -> ZoneStatus:
     number = _number(zone.get("name"), where.at("name"))
     capacity, allocatable, available = {}, {}, {}
     at = where.at("resources")
-    for index, entry in enumerate(_list(zone.get("resources") or [], at)):
+    for index, entry in enumerate(_optional_list(zone.get("resources"), at)):
         here = at.at(index)
         resource = _mapping(entry, here)
         name = _text(resource.get("name"), here.at("name"))
@@ -116,7 +115,7 @@ def _zone(zone: Mapping[str, Any], where: Where) -> ZoneStatus:
         available[name] = _amount(name, told, here.at("available"))
     costs = {}
     at = where.at("costs")
-    for index, entry in enumerate(_list(zone.get("costs") or [], at)):
+    for index, entry in enumerate(_optional_list(zone.get("costs"), at)):
         cost = _mapping(entry, at.at(index))
         distance = cost.get("value")
         if isinstance(distance, bool) or not isinstance(distance, int) or distance < 0:
@@ -134,6 +133,8 @@ def _number(name: Any, where: Where) -> int:
 
 def _amount(resource: str, text: Any, where: Where) -> int:
     quantity = parse_amount(text, str(where))
+    if quantity > _MOST:
+        raise UserError(f"{where}: {_shown(text)} is more than any node has; {_MOST} is the most")
     return milli_value(quantity) if resource == CPU else value(quantity)
 
 
@@ -153,6 +154,10 @@ def _list(value: Any, where: Where) -> list[Any]:
     if not isinstance(value, list):
         raise UserError(f"{where}: {_shown(value)} is not a list; give a {KIND}")
     return value
+
+
+def _optional_list(value: Any, where: Where) -> list[Any]:
+    return [] if value is None else _list(value, where)
 
 
 def _text(value: Any, where: Where) -> str:

@@ -1,7 +1,8 @@
 """Many pods over many nodes, one after another: by the plain fit of whole nodes, or by the predicate in two phases.
 
 Both ways try nodes in the same order, the least share of CPU in use first, then by name, so that what differs is what
-knowing NUMA nodes adds. A pod that its node refuses is counted, not tried again, and holds nothing.
+knowing NUMA nodes adds. A pod that its node refuses is counted, not tried again, and holds nothing. By the predicate's
+way, the node is passed over for others that ask for the same until it has changed; kube-scheduler does not remember.
 """
 
 from bisect import bisect_left, insort
@@ -12,7 +13,7 @@ from itertools import chain, islice
 from typing import Final, Literal
 
 from numaproof.harness.affinity.needs import Needs, needs_of
-from numaproof.harness.affinity.predicate import Misfit, homes, load, misfit, plain_misfit, unwanted
+from numaproof.harness.affinity.predicate import Misfit, Nearness, homes, load, misfit, plain_misfit, unwanted
 from numaproof.harness.affinity.rooms import Rooms
 from numaproof.harness.affinity.rules import PENDING
 from numaproof.harness.affinity.targets import Decision, Target
@@ -79,6 +80,7 @@ class _Shape:
 
     needs: Needs
     misfits: dict[int, int] = field(default_factory=dict)  # nodes that they did not fit, by number: at which version
+    refusals: dict[int, Misfit] = field(default_factory=dict)  # those of them that refused one, and why
     settled: int = -1  # the number of changes to any node at which it was known to fit none
     nearest: tuple[Misfit, ...] = ()  # as of then
 
@@ -113,20 +115,32 @@ class _Scheduler:
             return self._nowhere(pod, shape)
         target = self._targets[found]
         sent = pod
-        if self._way == "predicate" and missing_fields(pod):
+        binds = self._way == "predicate" and bool(missing_fields(pod))
+        if binds:
             sent = target.bound(pod, homes(pod, shape.needs, target.topology)[0])
-        decision = target.send(sent, shape.needs)
+        decision = target.send(sent, shape.needs, chosen=binds)
         if target.version != self._versions[found]:
             self._move(found)
+        elif self._way == "predicate":
+            self._remember(found, shape, decision)
         return Placement(sent, target.topology.name, decision, shape.cpu)
+
+    def _remember(self, number: int, shape: _Shape, decision: Decision) -> None:
+        """A node that refused a pod would refuse the next of its shape, too, as long as it does not change."""
+        verdict, name = decision.verdict, self._targets[number].topology.name
+        why = f"it refused a pod like this: {verdict.reason}: {verdict.message}"
+        shape.misfits[number] = self._versions[number]
+        shape.refusals[number] = Misfit(name, Nearness.ZONES, why)
 
     def _shape(self, pod: Pod) -> _Shape:
         # Copies of a pod share their containers; the pods are alive as long as this is, and so are the ids.
-        shared = (id(pod.init_containers), id(pod.containers), id(pod.resources), pod.tolerations)
-        key = (*shared, pod.node_name, pod.numa_node_id, pod.cpu_affinity)
+        rest = (pod.tolerations, pod.node_name, pod.numa_node_id, pod.cpu_affinity)
+        key = (id(pod.init_containers), id(pod.containers), id(pod.resources), *rest)
         shape = self._shapes.get(key)
         if shape is None:
-            shape = self._shapes[key] = _Shape(needs_of(pod))
+            # Others that ask for the same were written down anew; what they ask for cannot be hashed, its text can.
+            alike = (repr((pod.init_containers, pod.containers, pod.resources)), *rest)
+            shape = self._shapes[key] = self._shapes.setdefault(alike, _Shape(needs_of(pod)))
         return shape
 
     def _first(self, pod: Pod, shape: _Shape) -> int | None:
@@ -151,7 +165,7 @@ class _Scheduler:
         wanting = [*self._wanting(pod)]
         order = (number for _, _, number in self._order)
         found = (
-            self._misfit(pod, shape.needs, self._targets[number].topology)
+            self._misfit(pod, shape.needs, self._targets[number].topology) or shape.refusals.get(number)
             for number in dict.fromkeys(chain(self._rooms.having(shape.needs, wanting), wanting, order))
         )
         return tuple(islice(filter(None, found), NEAREST))

@@ -9,7 +9,7 @@ from numaproof.harness.affinity.ledger import Holding, Overdraft, Shares, claims
 from numaproof.harness.affinity.machine_kind import MachineKind
 from numaproof.harness.affinity.needs import Needs
 from numaproof.harness.affinity.node_topology import NodeTopology, ZoneStatus
-from numaproof.harness.affinity.predicate import Nearness, homes, left_of, misfit
+from numaproof.harness.affinity.predicate import Nearness, left_of, misfit, plain_misfit, shares
 from numaproof.harness.affinity.rules import (
     Site,
     check_fields,
@@ -21,7 +21,7 @@ from numaproof.harness.affinity.rules import (
     waiting,
 )
 from numaproof.harness.affinity.zones import CPU
-from numaproof.harness.decision.fit import Room, requests_of
+from numaproof.harness.decision.fit import Amounts, Room, requests_of
 from numaproof.harness.decision.managers import Managers
 from numaproof.harness.pods.affinity import CPUS_FIELD, is_bound, memory_policy, missing_fields
 from numaproof.harness.pods.pod import Pod
@@ -50,8 +50,11 @@ class Target(Protocol):
         """The pod with the fields that it waits for: this NUMA node, and CPUs that are free there."""
         ...
 
-    def send(self, pod: Pod, needs: Needs) -> Decision:
-        """Let the node decide about a pod."""
+    def send(self, pod: Pod, needs: Needs, *, chosen: bool = False) -> Decision:
+        """Let the node decide about a pod; `chosen`: somebody has chosen its place, as far as the node tells of any.
+
+        A pod that has to wait for its fields counts on the node as a whole, and on no NUMA node.
+        """
         ...
 
 
@@ -67,7 +70,8 @@ class MachineTarget:
         self._managers: Managers | None = None  # None: no pod was here yet, and most nodes of many may never see one
         self._holdings: list[Holding] = []
         self._promised: set[tuple[int, str]] = set()  # NUMA nodes and resources of which a bound pod was promised some
-        self._requested: dict[str, int] = {}  # by all pods together
+        self._pods = 0  # that are here, those that wait too
+        self._requested: dict[str, int] = {}  # by all of them together
         self._used: dict[int, dict[str, int]] = {zone.id: dict.fromkeys(zone.capacity, 0) for zone in kind.zones}
 
     def bound(self, pod: Pod, zone: int) -> Pod:
@@ -81,7 +85,7 @@ class MachineTarget:
             placed = replace(placed, cpu_affinity=self._free_cpus(zone, wanted))
         return placed
 
-    def send(self, pod: Pod, needs: Needs) -> Decision:
+    def send(self, pod: Pod, needs: Needs, *, chosen: bool = False) -> Decision:
         """Check the fields, the taints, what is left of NUMA nodes; then have the managers place the pod."""
         policy = memory_policy(pod, self._kind.taints)
         told = pod if policy is None else replace(pod, numa_memory=policy)
@@ -90,6 +94,9 @@ class MachineTarget:
             return Decision(refused)
         if self._managers is None:
             self._managers = self._kind.managers()
+        waits = waiting(told)
+        if waits is not None:
+            return self._wait(told, needs, waits, self._managers)
         trace = self._managers.admit(told, self._room())
         holding = Holding(told, trace.given)
         verdict = trace.verdict
@@ -109,13 +116,19 @@ class MachineTarget:
         except UserError as error:
             return Verdict(False, INVALID, str(error))
         found = refusal(pod, self._site, self._kind.taints)
-        if found is not None:
+        if found is not None or not is_bound(pod) or missing_fields(pod):
             return found
-        waits = waiting(pod)
-        if waits is not None or not is_bound(pod):
-            return waits
         taken = {zone.id: self._taken(zone.id) for zone in self._kind.zones}
         return clash(pod, self._holdings, taken, self._kind.zones)
+
+    def _wait(self, pod: Pod, needs: Needs, waits: Verdict, managers: Managers) -> Decision:
+        """Keep a pod that waits, if the node as a whole has room for it."""
+        shortage = managers.shortage(pod, self._room())
+        if shortage is not None:
+            return Decision(shortage.verdict())
+        self._count(needs)
+        self._tell(())
+        return Decision(waits)
 
     def _broken(self, holding: Holding) -> Verdict | None:
         """Why a pod cannot have what the managers gave it: by the rules of a node that runs, from what is booked."""
@@ -145,8 +158,8 @@ class MachineTarget:
 
     def _room(self) -> Room:
         # The requests of all pods as those of one: the sums are the same, and the number of pods is put right.
-        together = {**self._requested, "pods": len(self._holdings) - 1}
-        return Room(self._kind.allocatable, [together] if self._holdings else [])
+        together = {**self._requested, "pods": self._pods - 1}
+        return Room(self._kind.allocatable, [together] if self._pods else [])
 
     def _admit(self, holding: Holding, needs: Needs) -> tuple[int, ...]:
         """Book what a pod was given; the answer is the NUMA nodes of it."""
@@ -160,8 +173,9 @@ class MachineTarget:
                 if amount:
                     self._used[node][name] = self._used[node].get(name, 0) + amount
                     touched.add(node)
-        for given in holding.given.values():
-            for block in given.memory:
+        staying = [one.name for one in holding.pod.all_containers() if not holding.pod.ends(one)]
+        for name in staying:  # the memory of the others was given back
+            for block in holding.given[name].memory:
                 touched.update(block.nodes)
         for resource, ids in _devices(holding).items():
             masks = self._managers.devices.masks(resource)
@@ -171,10 +185,15 @@ class MachineTarget:
                         self._used[node][resource] = self._used[node].get(resource, 0) + 1
                         touched.add(node)
         self._holdings.append(holding)
-        for name, amount in needs.requests.items():
-            self._requested[name] = self._requested.get(name, 0) + amount
+        self._count(needs)
         self._tell(touched)
         return tuple(sorted(touched))
+
+    def _count(self, needs: Needs) -> None:
+        """Count a pod on the node as a whole."""
+        self._pods += 1
+        for name, amount in needs.requests.items():
+            self._requested[name] = self._requested.get(name, 0) + amount
 
     def _tell(self, touched: Iterable[int]) -> None:
         """Bring the topology up to date, as far as it changed."""
@@ -185,7 +204,7 @@ class MachineTarget:
             available = {name: amount - taken.get(name, 0) for name, amount in zone.allocatable.items()}
             zones[position] = replace(zone, available=available)
         left = {name: amount - self._requested.get(name, 0) for name, amount in self._kind.allocatable.items()}
-        left["pods"] = self._kind.allocatable["pods"] - len(self._holdings)
+        left["pods"] = self._kind.allocatable["pods"] - self._pods
         self.topology = replace(self.topology, zones=tuple(zones), left=left)
         self.version += 1
 
@@ -216,43 +235,38 @@ class ZoneTarget:
         """The pod with its NUMA node; which CPUs are free is not told."""
         return replace(pod, numa_node_id=zone) if missing_fields(pod) and pod.numa_node_id is None else pod
 
-    def send(self, pod: Pod, needs: Needs) -> Decision:
-        """The predicate's own answer; what a pod gets comes from the best zone, or else from the first that have it."""
-        waits = waiting(pod)
-        if waits is not None and not is_bound(pod):  # CPUs are nobody's to choose where only zones are known
-            return Decision(waits)
-        found = misfit(pod, needs, self.topology)
+    def send(self, pod: Pod, needs: Needs, *, chosen: bool = False) -> Decision:
+        """The predicate's own answer, and what its walk over the zones gives to the pod.
+
+        A pod whose NUMA node was chosen counts as placed there, though nobody can tell it its CPUs: which are free is
+        known to the node alone.
+        """
+        waits = None if chosen else waiting(pod)
+        found = misfit(pod, needs, self.topology) if waits is None else plain_misfit(pod, needs, self.topology)
         if found is not None:
             reason = "TopologyAffinityError" if found.nearness is Nearness.ZONES else "NotFitting"
             return Decision(Verdict(False, reason, found.reason))
-        best = homes(pod, needs, self.topology)[:1]
-        return Decision(ADMITTED, self._book(needs, best))
+        if waits is not None:
+            self._book(needs, {})
+            return Decision(waits)
+        taken = shares(pod, needs, self.topology)
+        self._book(needs, taken)
+        return Decision(ADMITTED, tuple(sorted(taken)), pod.cpu_affinity or frozenset())
 
-    def _book(self, needs: Needs, best: tuple[int, ...]) -> tuple[int, ...]:
-        exclusive = needs.wants_home or bool(needs.whole.cpus)
-        wanted = {name: amount for name, amount in needs.requests.items() if name != CPU or exclusive}
-        zones, touched = list(self.topology.zones), set()
-        order = sorted(range(len(zones)), key=lambda position: zones[position].id not in best)
-        for name, amount in wanted.items():
-            missing = amount
-            for position in order:
-                taken = min(missing, max(zones[position].available.get(name, 0), 0))
-                if taken:
-                    zones[position] = _without(zones[position], name, taken)
-                    touched.add(zones[position].id)
-                    missing -= taken
+    def _book(self, needs: Needs, taken: Shares) -> None:
+        zones = tuple(_without(zone, taken[zone.id]) if zone.id in taken else zone for zone in self.topology.zones)
         left = {name: amount - needs.requests.get(name, 0) for name, amount in left_of(self.topology).items()}
-        self.topology = replace(self.topology, zones=tuple(zones), left=left)
+        self.topology = replace(self.topology, zones=zones, left=left)
         self.version += 1
-        return best or tuple(sorted(touched))
 
 
 def _promises(claimed: Shares) -> set[tuple[int, str]]:
     return {(node, name) for node, amounts in claimed.items() for name, amount in amounts.items() if amount}
 
 
-def _without(zone: ZoneStatus, resource: str, amount: int) -> ZoneStatus:
-    return replace(zone, available={**zone.available, resource: zone.available[resource] - amount})
+def _without(zone: ZoneStatus, taken: Amounts) -> ZoneStatus:
+    left = {name: amount - taken.get(name, 0) for name, amount in zone.available.items()}
+    return replace(zone, available=left)
 
 
 def _devices(holding: Holding) -> Mapping[str, frozenset[str]]:

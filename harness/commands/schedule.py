@@ -14,7 +14,7 @@ from numaproof.errors import UserError
 from numaproof.fake_sysfs import strict_yaml
 from numaproof.harness.affinity.machine_kind import MachineKind, default_config, machine_kind
 from numaproof.harness.affinity.node_topology import NodeTopology
-from numaproof.harness.affinity.resource_topology import object_name
+from numaproof.harness.affinity.resource_topology import KIND, object_name
 from numaproof.harness.affinity.resource_topology_file import is_resource_topology, resource_topologies
 from numaproof.harness.affinity.schedule import schedule, tally
 from numaproof.harness.affinity.targets import MachineTarget, Target, ZoneTarget
@@ -28,6 +28,9 @@ from numaproof.harness.vocabulary import SEMANTICS
 LARGEST = 256 << 20  # bytes of a file: the objects of some ten thousand nodes
 _COPIES = re.compile(r"([0-9]{1,7})\*(.+)", re.DOTALL)
 _LISTS = ("List", "PodList")
+_MACHINE_FILES = (".yaml", ".yml")
+_HEAD = 1 << 13  # bytes that tell a text from an archive
+_LONGEST = 60  # characters of what a message repeats
 
 Described = MachineKind | NodeTopology
 
@@ -152,14 +155,13 @@ def _nodes(arguments: Sequence[str], config: NodeConfig | None, semantics: Any) 
 
 
 def _described(name: str, config: NodeConfig | None, semantics: Any) -> Iterator[tuple[str, Described]]:
-    if name == "-" or _may_be_objects(name):
-        documents = _documents(name)
-        if name == "-" or any(is_resource_topology(document.value) for document in documents):
-            found = resource_topologies(documents)
-            if not found:
-                raise UserError(f"{name}: has no NodeResourceTopology; give a machine, or the objects of nodes")
-            yield from ((node.name, node) for node in found)
-            return
+    documents = _objects(name)
+    if documents is not None:
+        found = resource_topologies(documents)
+        if not found:
+            raise UserError(f"{name}: has no {KIND}; give a machine, or the objects of nodes")
+        yield from ((node.name, node) for node in found)
+        return
     machine = fake_sysfs.parse_machine(name)
     try:
         kind = machine_kind(machine, config or default_config(machine, semantics))
@@ -168,9 +170,51 @@ def _described(name: str, config: NodeConfig | None, semantics: Any) -> Iterator
     yield object_name(machine.name), kind
 
 
-def _may_be_objects(name: str) -> bool:
+def _objects(name: str) -> list[strict_yaml.Document] | None:
+    """The documents of an argument that means objects; None: it means a machine. What a text is, its kind says."""
+    if name == "-":
+        return _documents(name)
     path = Path(name)
-    return name not in fake_sysfs.preset_names() and path.suffix in (".yaml", ".yml", ".json") and path.is_file()
+    if name in (*fake_sysfs.preset_names(), "host") or not _is_there(path) or path.is_dir():
+        return None
+    text = _text_of(path)
+    if text is None:  # an archive, it may be
+        return None
+    documents = strict_yaml.load_all(text, name)
+    if any(is_resource_topology(document.value) for document in documents):
+        return documents
+    for document in documents:
+        if isinstance(document.value, Mapping) and "kind" in document.value:
+            what = repr(document.value["kind"])[:_LONGEST]
+            raise UserError(f"{document.where.at('kind')}: {what} is no {KIND}; give objects of these, or a machine")
+    if path.suffix in _MACHINE_FILES and path.is_file():
+        return None
+    raise UserError(f"{name}: is a text without a {KIND}; give one, or a machine: in YAML, in a file NAME.yaml")
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # of a name that is too long for one: an hwloc string
+        return False
+
+
+def _text_of(path: Path) -> str | None:
+    """What a file or a pipe holds, which can be read once only; None: no text."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_HEAD)
+            if b"\0" in content:
+                return None
+            content += file.read(LARGEST + 1 - len(content))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); give a machine, or the objects of nodes") from None
+    if len(content) > LARGEST:
+        raise UserError(f"{path}: is larger than {LARGEST} bytes; give it in parts, as files")
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _check_names(where: str, names: Sequence[str], remedy: str) -> None:
@@ -186,8 +230,10 @@ def _documents(name: str) -> list[strict_yaml.Document]:
     if name == "-":
         try:
             text = sys.stdin.read(LARGEST + 1)
-        except UnicodeDecodeError as error:
-            raise UserError(f"stdin: is not UTF-8 text (byte {error.start}); write YAML") from None
+            text.encode()  # some locales decode what is no text into surrogates, which nobody can write again
+        except UnicodeError as error:
+            start = f" (byte {error.start})" if isinstance(error, UnicodeDecodeError) else ""
+            raise UserError(f"stdin: is not UTF-8 text{start}; write YAML") from None
         if len(text) > LARGEST:
             raise UserError(f"stdin: is longer than {LARGEST} characters; give it in parts, as files")
         return strict_yaml.load_all(text, "stdin")

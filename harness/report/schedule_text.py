@@ -75,8 +75,9 @@ def _comparison(tallies: Mapping[str, Tally], nodes: int, by_zones: int) -> Iter
         if one.refused:
             yield f"{name}: refused: " + ", ".join(f"{number} {reason}" for reason, number in one.refused.items())
     admitted, refused = better.admitted - plain.admitted, better.refusals - plain.refusals
-    cpus = (better.cpu - plain.cpu) / 1000
-    yield f"with the predicate {refused:+d} refused, {admitted:+d} admitted, {cpus:+g} CPUs"
+    more = better.cpu - plain.cpu
+    cpus = f"{'-' if more < 0 else '+'}{cpu_text(abs(more))}"
+    yield f"with the predicate {refused:+d} refused, {admitted:+d} admitted, {cpus} CPUs"
 
 
 def _counted(number: int, what: str) -> str:
@@ -122,5 +123,6 @@ def _tally(one: Tally) -> dict[str, Any]:
         "refusedBy": dict(one.refused),
         "waiting": one.waiting,
         "unschedulable": one.unschedulable,
-        "cpusAdmitted": one.cpu / 1000,
+        # A whole number as one: it may be beyond what a float holds.
+        "cpusAdmitted": one.cpu / 1000 if one.cpu % 1000 else one.cpu // 1000,
     }

@@ -13,6 +13,7 @@ from tests.harness.affinity.worlds import (
     DEDICATED,
     GIB,
     GPU,
+    MEMORY_PREFERRED,
     MEMORY_STRICT,
     NUMA_STRICT,
     container,
@@ -286,3 +287,53 @@ def test_how_near_a_misfit_is() -> None:
 def test_many_numa_nodes_are_not_all_listed() -> None:
     reason = why_not(cpus("5"), node(*(zone(number, 2) for number in range(9))))
     assert reason.endswith("node-3: 2 of 8 CPUs; and 5 more")
+
+
+def test_dedicated_cpus_are_as_many_as_the_pod_asks_for() -> None:
+    where = node(zone(0, 8))
+    assert homes(bound("4", DEDICATED, cpuAffinity="1-4"), where) == (0,)
+    assert why_not(bound("4", DEDICATED, cpuAffinity="5"), where) == (
+        "spec.cpuAffinity: 1 CPUs, the pod asks for 4; give as many as it asks for"
+    )
+    assert "1000000 CPUs, the pod asks for 4" in why_not(bound("4", DEDICATED, cpuAffinity="1-1000000"), where)
+    assert homes(bound("1", NUMA_STRICT, cpuAffinity="1-4"), where) == (0,)  # shared ones may be more
+    assert "give enough of them" in why_not(bound("3", NUMA_STRICT, cpuAffinity="1-2"), where)
+
+
+def test_a_byte_too_much_is_seen() -> None:
+    where = node(zone(0, 8, gibs=(32, 32)))
+    assert why_not(cpus("1", memory=str(32 * GIB + 1)), where) == (
+        "34359738369 B memory wanted, 32 GiB memory left on the whole node"
+    )
+
+
+def test_preferred_memory_is_looked_for_everywhere() -> None:
+    """20 GiB fit no NUMA node, and only one of them serves nobody yet."""
+    where = node(zone(0, 8, gibs=(8, 16)), zone(1, 8, gibs=(16, 16)))
+    one = pod("p", container("c", "2", "20Gi"), tolerations=tolerating(NUMA_STRICT, MEMORY_PREFERRED))
+    assert why_not(one, where) == (
+        "single-numa-node: container c wants 20 GiB memory of one NUMA node, or of several that serve nobody yet; "
+        "left: node-0: 8 GiB of 16 GiB memory; node-1: 16 GiB of 16 GiB memory"
+    )
+    assert homes(one, node(zone(0, 8, gibs=(16, 16)), zone(1, 8, gibs=(16, 16)))) == (0, 1)
+
+
+def test_cpus_of_its_own_have_to_be_left_where_nothing_is_aligned() -> None:
+    """The whole node has 3 CPUs left by what pods ask for; an init container's are nobody's to have."""
+    where = node(zone(0, 1), zone(1, 0), policy="none", left={"cpu": 3000})
+    assert why_not(cpus("2"), where) == (
+        "none: container c wants 2 CPUs of any NUMA nodes; left: node-0: 1 of 8 CPUs; node-1: 0 of 8 CPUs"
+    )
+    assert homes(cpus("1500m"), where) == ()
+
+
+def test_a_bound_pod_that_asks_for_no_cpu_needs_some_to_run_on() -> None:
+    idle = pod("p", {"name": "c"}, tolerations=tolerating(NUMA_STRICT))
+    assert homes(idle, node(zone(0, 0), zone(1, 1))) == (1,)
+    assert why_not(idle, node(zone(0, 0))) == "one NUMA node has to have some CPU to run on; left: node-0: 0 of 8 CPUs"
+
+
+def test_amounts_are_told_without_exponents() -> None:
+    where = node(zone(0, 8, gibs=(8, 8)))
+    assert why_not(cpus("1234567"), where) == "1234567 CPUs wanted, 8 CPUs left on the whole node"
+    assert why_not(cpus("1", memory="20000Gi"), where) == "20000 GiB memory wanted, 8 GiB memory left on the whole node"

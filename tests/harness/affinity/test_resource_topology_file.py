@@ -1,6 +1,7 @@
 """NodeResourceTopology objects as kubectl prints them: read, and refused in one line where they are broken."""
 
 import copy
+import re
 from typing import Any
 
 import pytest
@@ -149,6 +150,12 @@ BROKEN: list[tuple[list[str | int], Any, str]] = [
     (["zones", 0, "resources", 0, "capacity"], None, "zones[0].resources[0].capacity: None is not a quantity"),
     (["zones", 0, "resources", 0, "allocatable"], True, "zones[0].resources[0].allocatable: True is not a quantity"),
     (["zones", 0, "resources", 0, "available"], "-1", "zones[0].resources[0].available: -1 is negative"),
+    (["zones", 0, "resources", 0, "available"], "1e400", "zones[0].resources[0].available: '1e400' is more than any"),
+    (
+        ["zones", 0, "resources", 0, "capacity"],
+        str(2**63),
+        "zones[0].resources[0].capacity: '9223372036854775808' is mo",
+    ),
     (["zones", 0, "costs"], 10, "zones[0].costs: 10 is not a list"),
     (["zones", 0, "costs", 0, "value"], "near", "zones[0].costs[0].value: 'near' is not a cost"),
     (["attributes"], "policy", "attributes: 'policy' is not a list"),
@@ -208,3 +215,22 @@ def nodes(draw: st.DrawFn) -> NodeTopology:
 def test_what_we_write_is_read_as_it_was(written: list[NodeTopology]) -> None:
     text = yaml.safe_dump_all(resource_topology(node) for node in written)
     assert read(text) == written
+
+
+@pytest.mark.parametrize("key", ["resources", "costs"])
+@pytest.mark.parametrize("wrong", [0, "", {}, False])
+def test_what_is_nothing_and_no_list_is_refused(key: str, wrong: Any) -> None:
+    content = item()
+    content["zones"][0][key] = wrong
+    with pytest.raises(UserError, match=rf"zones\[0\]\.{key}: {re.escape(repr(wrong))} is not a list"):
+        read(yaml.safe_dump(content))
+
+
+@pytest.mark.parametrize("key", ["resources", "costs"])
+def test_zones_may_tell_nothing(key: str) -> None:
+    for change in ({key: None}, {}):
+        content = item()
+        content["zones"][0].pop(key)
+        content["zones"][0].update(change)
+        [one] = read(yaml.safe_dump(content))
+        assert (one.zones[0].capacity if key == "resources" else one.zones[0].costs) == {}

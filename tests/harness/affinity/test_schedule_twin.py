@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from numaproof.harness.affinity.needs import needs_of
 from numaproof.harness.affinity.node_topology import NodeTopology
-from numaproof.harness.affinity.predicate import load, misfit, plain_misfit, predicate
+from numaproof.harness.affinity.predicate import Misfit, Nearness, load, misfit, plain_misfit, predicate
 from numaproof.harness.affinity.schedule import NEAREST, Placement, Way, schedule
 from numaproof.harness.affinity.targets import MachineTarget, Target, ZoneTarget
 from numaproof.harness.pods.affinity import missing_fields
@@ -26,6 +26,7 @@ KINDS = (
     kind(4, 4, gpus=(1, 1), topology_scope="pod", max_pods=3),
     kind(4, 4, taints=(DEDICATED,)),
     kind(4, 4, cpu_policy="none"),
+    kind(8, threads=2, cpu_options={"full-pcpus-only": True}),  # refuses what fits by amount
 )
 ZONES = node(zone(0, 6), zone(1, 3)), replace(node(zone(0, 5)), policy="restricted"), node()
 NODES = st.lists(st.sampled_from([*KINDS, *ZONES]), min_size=1, max_size=6)
@@ -37,6 +38,7 @@ SPECS = st.fixed_dictionaries(
         "init": st.lists(AMOUNTS, max_size=1),
         "taints": st.sampled_from([(), (), (), (DEDICATED,), (NUMA_STRICT,), (DEDICATED, NUMA_STRICT)]),
         "node": st.sampled_from([*[""] * 8, "n1", "nobody"]),
+        "home": st.sampled_from(["", "", "0", "1"]),  # of a pod that may have one; its CPUs nobody has chosen
         "odd": st.sampled_from([*[""] * 9, "x.io/unheard-of", "hugepages-2Mi", "ephemeral-storage"]),
     }
 )
@@ -48,6 +50,8 @@ def pod_of(number: int, spec: dict[str, Any]) -> Pod:
         containers[0]["resources"]["limits"][spec["odd"]] = "4Mi" if spec["odd"].startswith("huge") else "1"
     init = tuple(container(f"i{at}", *amounts) for at, amounts in enumerate(spec["init"]))
     more = {"nodeName": spec["node"]} if spec["node"] else {}
+    if spec["home"] and spec["taints"]:
+        more["numaNodeID"] = spec["home"]
     return pod(f"p{number}", *containers, init=init, tolerations=tolerating(*spec["taints"]), **more)
 
 
@@ -59,23 +63,37 @@ def targets_of(nodes: Sequence[Any]) -> list[Target]:
 
 
 def placed_by_looking_at_all(pods: Sequence[Pod], targets: Sequence[Target], way: Way) -> list[Any]:
-    """The node of every pod and what it said; of a pod that fits none, why it does not fit the nearest."""
+    """The node of every pod and what it said; of a pod that fits none, why it does not fit the nearest.
+
+    By the predicate's way, a node that refused a pod does not get another that asks for the same until it has changed.
+    """
     found: list[Any] = []
+    refusals: list[tuple[Pod, str, int, Misfit]] = []
     for one in pods:
         needs = needs_of(one)
         order = sorted(targets, key=lambda target: (load(target.topology), target.topology.name))
         rule = misfit if way == "predicate" else plain_misfit
-        misfits = [rule(one, needs, target.topology) for target in order]
+        shape = replace(one, name="", uid="")
+        misfits = [
+            rule(one, needs, target.topology)
+            or next((why for *key, why in refusals if key == [shape, target.topology.name, target.version]), None)
+            for target in order
+        ]
         if None not in misfits:
             nearest = sorted((why for why in misfits if why is not None), key=lambda why: why.nearness)
             found.append(("", tuple(nearest[:NEAREST])))
             continue
         first = order[misfits.index(None)]
-        sent = one
-        if way == "predicate" and missing_fields(one):
+        sent, name, version = one, first.topology.name, first.version
+        chosen = way == "predicate" and missing_fields(one) != ()
+        if chosen:
             [best, *_] = predicate(one, [first.topology]).fitting[0].zones
             sent = first.bound(one, best)
-        found.append((first.topology.name, first.send(sent, needs)))
+        decision = first.send(sent, needs, chosen=chosen)
+        found.append((name, decision))
+        if way == "predicate" and not decision.verdict.admitted:
+            why = f"it refused a pod like this: {decision.verdict.reason}: {decision.verdict.message}"
+            refusals.append((shape, name, version, Misfit(name, Nearness.ZONES, why)))
     return found
 
 

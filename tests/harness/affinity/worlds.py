@@ -14,13 +14,18 @@ from numaproof.harness.providers.memory import MemoryNode
 
 GIB = 1 << 30
 GPU = "x.io/gpu"
+PAGES = "hugepages-2Mi"
 DEDICATED = Taint("CPUAffinity", "dedicated", ALL_THREE)
 NUMA_STRICT = Taint("NUMACPUAffinity", "strict", ALL_THREE)
 MEMORY_STRICT = Taint("NUMAMemoryPolicy", "strict", ALL_THREE)
+MEMORY_PREFERRED = Taint("NUMAMemoryPolicy", "preferred", ALL_THREE)
 
 
-def description(*cpus: int, threads: int = 1, gibs: int = 8) -> NodeDescription:
-    """A machine with so many CPUs on each NUMA node, each a socket; a core has so many threads."""
+def description(*cpus: int, threads: int = 1, gibs: int = 8, pages: tuple[int, ...] = ()) -> NodeDescription:
+    """A machine with so many CPUs on each NUMA node, each a socket; a core has so many threads.
+
+    Of the memory of a NUMA node so many GiB are huge pages.
+    """
     rows: list[tuple[int, int, int, int, int]] = []
     for node, number in enumerate(cpus):
         for _ in range(number):
@@ -28,10 +33,19 @@ def description(*cpus: int, threads: int = 1, gibs: int = 8) -> NodeDescription:
             rows.append((cpu, cpu // threads, node, node, node))
     nodes = tuple(range(len(cpus)))
     distances = {node: {other: 10 if other == node else 20 for other in nodes} for node in nodes}
-    return NodeDescription(tuple(rows), tuple(MemoryNode(node, gibs * GIB) for node in nodes), nodes, distances)
+    huge = [{PAGES: amount * GIB} for amount in pages] or [{}] * len(nodes)
+    memory = tuple(MemoryNode(node, gibs * GIB, huge[node]) for node in nodes)
+    return NodeDescription(tuple(rows), memory, nodes, distances)
 
 
-def kind(*cpus: int, gpus: tuple[int, ...] = (), threads: int = 1, gibs: int = 8, **changes: Any) -> MachineKind:
+def kind(
+    *cpus: int,
+    gpus: tuple[int, ...] = (),
+    threads: int = 1,
+    gibs: int = 8,
+    pages: tuple[int, ...] = (),
+    **changes: Any,
+) -> MachineKind:
     """Its nodes: CPU 0 is reserved, and 1 GiB of NUMA node 0 where memory is pinned."""
     devices = tuple(Device(f"g{node}{number}", (node,)) for node, count in enumerate(gpus) for number in range(count))
     settings: dict[str, Any] = {
@@ -43,7 +57,8 @@ def kind(*cpus: int, gpus: tuple[int, ...] = (), threads: int = 1, gibs: int = 8
     if changes.get("memory_policy") == "Static":
         settings["reserved_memory"] = {0: {"memory": GIB}}
     config = NodeConfig(**{**settings, **changes})
-    return kind_from(description(*cpus, threads=threads, gibs=gibs), {GPU: devices} if devices else {}, config)
+    described = description(*cpus, threads=threads, gibs=gibs, pages=pages)
+    return kind_from(described, {GPU: devices} if devices else {}, config)
 
 
 def container(name: str, cpu: str = "1", memory: str = "1Gi", gpu: int = 0, **more: Any) -> dict[str, Any]:

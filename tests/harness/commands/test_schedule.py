@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -194,6 +195,40 @@ def test_stdin_is_bounded_and_text(capsys: pytest.CaptureFixture[str], monkeypat
     assert "stdin: is not UTF-8 text (byte 1)" in capsys.readouterr().err
 
 
+def test_stdin_that_was_decoded_into_surrogates_is_no_text(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As stdin is under C.UTF-8."""
+    content = io.BytesIO(b'kind: Pod\nmetadata: {name: "\xff"}\n')
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(content, encoding="utf-8", errors="surrogateescape"))
+    assert main(["schedule", "-", "--nodes", "xeon-2s"]) == 2
+    assert capsys.readouterr().err == "numaproof: stdin: is not UTF-8 text; write YAML\n"
+
+
+@pytest.mark.parametrize("name", ["nodes.txt", "nodes", "nodes.tar"])
+def test_what_a_file_of_nodes_is_its_kind_says(capsys: pytest.CaptureFixture[str], place: Path, name: str) -> None:
+    (place / "nodes.yaml").rename(place / name)
+    report = told(capsys, 0, "pod.yaml", "--nodes", name)
+    assert report["pods"][0]["node"] == "worker-1"
+
+
+@pytest.mark.usefixtures("place")
+def test_nodes_come_from_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    """As in --nodes <(kubectl get ...): it can be read once only."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb"), os.fdopen(writing, "wb") as pipe:
+        pipe.write(WITHOUT_MEMORY.encode())
+        pipe.close()
+        report = told(capsys, 0, "pod.yaml", "--nodes", f"/dev/fd/{reading}")
+    assert report["pods"][0]["node"] == "worker-1"
+
+
+def test_the_cpus_that_a_pod_brings_are_told(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    (place / "bound.yaml").write_text(POD.replace("spec:", f"spec:\n  cpuAffinity: 1-3\n  tolerations: [{TOLERATES}]"))
+    [one] = told(capsys, 0, "bound.yaml", "--nodes", "nodes.yaml")["pods"]
+    assert (one["numaNodeID"], one["cpuAffinity"]) == ("0", "1-3")
+
+
 BAD: list[tuple[tuple[str, ...], str]] = [
     (("no.yaml", "--nodes", "xeon-2s"), "no.yaml: cannot be read (No such file or directory); give a file in YAML"),
     (("empty.yaml", "--nodes", "xeon-2s"), "empty.yaml: is empty; give Pod manifests"),
@@ -213,6 +248,22 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("pod.yaml", "--nodes", "xeon-2s", "xeon-2s"), "--nodes: a node xeon-2s is there twice; take COUNT*NODE"),
     (("pod.yaml", "--nodes", "0*xeon-2s"), "0*xeon-2s: no copy is asked for"),
     (("pod.yaml", "--nodes", "nothing.yaml"), "nothing.yaml: has no NodeResourceTopology"),
+    (
+        ("pod.yaml", "--nodes", "node.json"),
+        "node.json:1: kind: 'Node' is no NodeResourceTopology; give objects of these",
+    ),
+    (("pod.yaml", "--nodes", "deployment.yaml"), "deployment.yaml:1: kind: 'Deployment' is no NodeResourceTopology"),
+    (
+        ("pod.yaml", "--nodes", "prose.txt"),
+        "prose.txt: is a text without a NodeResourceTopology; give one, or a machine",
+    ),
+    (("pod.yaml", "--nodes", "plain.json"), "plain.json: is a text without a NodeResourceTopology"),
+    (("pod.yaml", "--nodes", "bytes.yaml"), "bytes.yaml: is not UTF-8 text (byte 1)"),
+    (("pod.yaml", "--nodes", "bytes.bin"), "bytes.bin: is not a tar archive"),
+    (
+        ("pod.yaml", "--nodes", "huge.yaml"),
+        "huge.yaml:30: items[0].zones[0].resources[0].available: '1e400' is more than",
+    ),
     (("pod.yaml", "--nodes", "wrong.yaml"), 'wrong.yaml:30: items[0].zones[0].resources[0].available: "7500x" is not'),
     (("pod.yaml", "--nodes", "xeon-2s", "--config", "no.yaml"), "no.yaml: cannot be read"),
     (("pod.yaml", "--nodes", "xeon-2s", "--config", "pod.yaml"), "pod.yaml:2: is a Pod of"),
@@ -236,6 +287,13 @@ def test_bad_input_is_one_line(
     (place / "list.yaml").write_text("kind: List\nitems: {}\n")
     (place / "negative.yaml").write_text(POD.replace("cpu: 3", "cpu: -3"))
     (place / "nothing.yaml").write_text("kind: List\nitems: []\n")
+    (place / "node.json").write_text('{"kind": "Node"}')
+    (place / "deployment.yaml").write_text("kind: Deployment\n")
+    (place / "prose.txt").write_text("a text\n")
+    (place / "plain.json").write_text('{"packages": 2}')
+    (place / "bytes.yaml").write_bytes(b"a\xff")
+    (place / "bytes.bin").write_bytes(b"a\xff")
+    (place / "huge.yaml").write_text(PRINTED.replace("7500m", "1e400"))
     (place / "wrong.yaml").write_text(PRINTED.replace("7500m", "7500x"))
     (place / "cpus.yaml").write_text("cpuManagerPolicy: static\nreservedSystemCPUs: '7'\n")
     assert main(["schedule", *arguments]) == 2
