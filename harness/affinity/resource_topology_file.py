@@ -17,7 +17,6 @@ from numaproof.harness.topology.bitmask import MAX_NODE
 from numaproof.harness.vocabulary import POLICIES, SCOPES
 
 LISTS: Final = ("List", f"{KIND}List")
-_MOST: Final = 2**63 - 1  # of a quantity, in Kubernetes
 _GROUP: Final = "topology.node.k8s.io/"
 _ZONE: Final = re.compile(r"(?:.*[^0-9])?([0-9]{1,4})")  # node-0, as exporters name them, or any name with a number
 # The words of topologyPolicies: what v1alpha1 has in the place of attributes.
@@ -133,8 +132,6 @@ def _number(name: Any, where: Where) -> int:
 
 def _amount(resource: str, text: Any, where: Where) -> int:
     quantity = parse_amount(text, str(where))
-    if quantity > _MOST:
-        raise UserError(f"{where}: {_shown(text)} is more than any node has; {_MOST} is the most")
     return milli_value(quantity) if resource == CPU else value(quantity)
 
 

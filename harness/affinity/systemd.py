@@ -25,10 +25,10 @@ def host_cpus(text: str, where: str) -> frozenset[int] | None:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines by number; one that ends in a backslash goes on in the next, and comments between do not count."""
+    """The lines by number but for comments; one that ends in a backslash goes on in the next."""
     begun, held = 0, ""
     for number, line in enumerate(text.splitlines(), start=1):
-        if held and line.lstrip().startswith(("#", ";")):
+        if line.lstrip().startswith(("#", ";")):
             continue
         begun = begun if held else number
         held += line

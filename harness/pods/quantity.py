@@ -8,6 +8,7 @@ from numaproof.errors import UserError
 
 _SHAPE = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d{1,3}|)", re.ASCII)
 _LONGEST = 64
+MOST = 2**63 - 1  # the API's largest; it takes larger ones for this one, which no pod means
 _FACTORS = {
     "": Fraction(1),
     "n": Fraction(1, 10**9),
@@ -27,7 +28,10 @@ def parse_quantity(text: str | int | float) -> Fraction:
         raise UserError(f'"{str(text)[:_LONGEST]}" is not a quantity (write 2, 500m, 1.5Gi or 2e3)')
     sign, number, suffix = match.groups()
     factor = _FACTORS[suffix] if suffix in _FACTORS else Fraction(10) ** int(suffix[1:])
-    return Fraction(number) * factor * (-1 if sign == "-" else 1)
+    quantity = Fraction(number) * factor
+    if quantity > MOST:
+        raise UserError(f"{text} is more than a quantity can be (write {MOST} or less)")
+    return -quantity if sign == "-" else quantity
 
 
 def parse_amount(text: str | int | float, where: str) -> Fraction:

@@ -110,13 +110,13 @@ def test_amounts_are_to_the_thousandth() -> None:
     assert [quota_text(Fraction(n, 1000)) for n in (0, 1, 1500, 4000)] == ["0", "1m", "1500m", "4"]
 
 
-@pytest.mark.parametrize("text", ["1e300", "9" * 60 + "E", "1e99", "1e18"])
+@pytest.mark.parametrize("text", ["1e300", "9" * 60 + "E", "1e99"])
 def test_more_cpus_than_anybody_has_are_refused(text: str) -> None:
-    with pytest.raises(UserError, match=r"^w: .* is more CPUs than there can be"):
+    with pytest.raises(UserError, match=r"^w: .* is more than a quantity can be"):
         quota_amount(text, "w")
 
 
-@pytest.mark.parametrize("text", ["1e17", "999999999999999999", "123456789012345678.001", "1n", "0"])
+@pytest.mark.parametrize("text", ["1e17", "9223372036854775807", "123456789012345678.001", "1n", "0"])
 def test_every_amount_can_be_written_and_read_again(text: str, tmp_path: Path) -> None:
     state = AffinityState((), {"team": quota_amount(text, "w")})
     file = tmp_path / "affinity_state"

@@ -262,7 +262,7 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("pod.yaml", "--nodes", "bytes.bin"), "bytes.bin: is not a tar archive"),
     (
         ("pod.yaml", "--nodes", "huge.yaml"),
-        "huge.yaml:30: items[0].zones[0].resources[0].available: '1e400' is more than",
+        "huge.yaml:30: items[0].zones[0].resources[0].available: 1e400 is more than",
     ),
     (("pod.yaml", "--nodes", "wrong.yaml"), 'wrong.yaml:30: items[0].zones[0].resources[0].available: "7500x" is not'),
     (("pod.yaml", "--nodes", "xeon-2s", "--config", "no.yaml"), "no.yaml: cannot be read"),

@@ -40,6 +40,13 @@ def test_anything_else_is_named(text: str) -> None:
         parse_quantity(text)
 
 
+@pytest.mark.parametrize("text", ["1e400", "-1e99", "8Ei", str(2**63), 2**63])
+def test_more_than_the_api_has_is_named(text: str) -> None:
+    with pytest.raises(UserError, match=f"^{text} is more than a quantity can be"):
+        parse_quantity(text)
+    assert parse_quantity(2**63 - 1) == 2**63 - 1
+
+
 def test_whole_numbers_round_up() -> None:
     assert value(Fraction(1, 1000)) == 1
     assert value(Fraction(2)) == 2
