@@ -1,6 +1,7 @@
 """A machine as a user names it: preset, machine file, hwloc string, tree, snapshot, or this host."""
 
 import os
+import stat
 from pathlib import Path
 
 from numaproof.fake_sysfs.catalogue import preset, preset_description, preset_names
@@ -12,6 +13,7 @@ from numaproof.fake_sysfs.read import read
 from numaproof.fake_sysfs.section import read_yaml
 
 _MACHINE_FILES = (".yaml", ".yml")
+_LONGEST_TOLD = 100  # characters of an argument that a message repeats
 
 
 def parse_machine(text: str) -> Machine:
@@ -23,15 +25,24 @@ def parse_machine(text: str) -> Machine:
     path = Path(text)
     if is_synthetic(text) and not os.path.lexists(path):
         return parse_synthetic(text)
-    if path.is_dir():
+    mode = _mode(path)
+    if stat.S_ISDIR(mode):
         return read(path)
     if path.suffix in _MACHINE_FILES:
         return describe(read_yaml(path), preset_description)
-    if path.is_file():
+    if stat.S_ISREG(mode):
         from numaproof.fake_sysfs.importers import import_archive  # noqa: PLC0415 (archives are rare, and slow to import)
 
         return import_archive(path)
     names = ", ".join(preset_names())
+    told = repr(text if len(text) <= _LONGEST_TOLD else f"{text[:_LONGEST_TOLD]}...")
     raise MachineError(
-        f"machine {text!r}: is neither a file, a directory, an hwloc string, `host` nor a preset ({names})"
+        f"machine {told}: is neither a file, a directory, an hwloc string, `host` nor a preset ({names})"
     )
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):  # it is not there, or cannot be: too long for a name, or with a NUL in it
+        return 0

@@ -164,6 +164,12 @@ def test_what_makes_each_machine_special() -> None:
     assert len(preset("big-64").cpus) == 4096
 
 
+@pytest.mark.parametrize("text", ["x" * 5000, "a\0b"])
+def test_what_cannot_be_a_files_name_is_no_machine(text: str) -> None:
+    with pytest.raises(MachineError, match=r"^machine '.{1,110}': is neither a file"):
+        parse_machine(text)
+
+
 def test_an_unknown_name_is_told_the_known_ones() -> None:
     with pytest.raises(MachineError, match="preset 'xeon': no such machine; there are aws-p4d, "):
         preset("xeon")
