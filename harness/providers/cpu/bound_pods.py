@@ -13,7 +13,7 @@ from numaproof.harness.providers.cpu.topology import CpuTopology, Level
 class Claim:
     """What one pod needs."""
 
-    node: int | None = None  # of which it shares CPUs; None: its CPUs tell, or it shares none
+    node: int | None = None  # of which it shares CPUs; None: its CPUs, which are of one node, tell, or it shares none
     cpus: CpuSet = 0  # that it is bound to and shares; 0: none in particular
     thousandths: int = 0  # of cpu that it shares
 
@@ -31,24 +31,28 @@ def kept(claims: Iterable[Claim], topology: CpuTopology, free: CpuSet) -> CpuSet
 
     Those that pods are bound to; and as many more of each NUMA node as hold what was promised there.
     """
-    pods = tuple(claims)
     bound = 0
-    for one in pods:
-        bound |= one.cpus
+    promised: dict[int, int] = {}
+    for one in claims:
+        if one.thousandths:
+            bound |= one.cpus
+            node = topology.node_of[one.cpus.bit_length() - 1] if one.node is None else one.node
+            promised[node] = promised.get(node, 0) + one.thousandths
     found = bound & free
-    for node, members in topology.groups[Level.NODE].items() if pods else ():
-        promised = sum(one.thousandths for one in pods if (one.cpus & members if one.cpus else one.node == node))
-        more = -(-promised // 1000) - (bound & members).bit_count()
-        found |= _least_missed(topology, free & members & ~bound, more)
+    for node, thousandths in promised.items():
+        members = topology.groups[Level.NODE].get(node, 0)
+        more = -(-thousandths // 1000) - (bound & members).bit_count()
+        if more > 0:
+            found |= _least_missed(topology, node, free & members & ~bound, more)
     return found
 
 
-def _least_missed(topology: CpuTopology, free: CpuSet, count: int) -> CpuSet:
-    """So many free CPUs, or all: of broken cores first, then of whole ones, from the highest on."""
+def _least_missed(topology: CpuTopology, node: int, free: CpuSet, count: int) -> CpuSet:
+    """So many free CPUs of a NUMA node, or all: of broken cores first, then of whole ones, from the highest on."""
+    cores = [topology.groups[Level.CORE][core] for core in topology.inner[Level.NODE, Level.CORE].get(node, ())]
     found = 0
-    parts = [(core, core & free) for core in topology.groups[Level.CORE].values() if core & free]
-    for _, part in sorted(parts, key=lambda one: (one[0] == one[1], -one[1])):
-        left = part
+    for core in sorted(cores, key=lambda core: (core & ~free == 0, -core)):
+        left = core & free
         while left and found.bit_count() < count:
             highest = 1 << left.bit_length() - 1
             found |= highest
