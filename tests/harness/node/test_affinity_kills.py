@@ -28,7 +28,12 @@ TOLERATES_OWN = {"key": "example.com/own", "operator": "Exists"}
 PAIRS = [(f"{cpu}-{cpu + 1}", str(cpu // 8)) for cpu in range(2, 16, 2)]  # CPUs and their NUMA node
 QUOTAS = ("2", "8", "30", "31")
 # Answers of a node; with any other code it is gone, and nobody knows.
-ANSWERED = {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND, grpc.StatusCode.FAILED_PRECONDITION}
+ANSWERED = {
+    grpc.StatusCode.INVALID_ARGUMENT,
+    grpc.StatusCode.NOT_FOUND,
+    grpc.StatusCode.FAILED_PRECONDITION,
+    grpc.StatusCode.ABORTED,
+}
 
 # What a pod can be: absent (None), waiting with some fields, or running with its fields and the CPUs of its containers.
 State = tuple[str, str, str, tuple[tuple[int, ...], ...]] | None
