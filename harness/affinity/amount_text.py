@@ -3,8 +3,7 @@
 from numaproof.harness.affinity.ledger import is_memory
 from numaproof.harness.affinity.rules import cpu_text
 from numaproof.harness.affinity.zones import CPU
-
-_UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
+from numaproof.harness.pods.quantity import bytes_text
 
 
 def amount_text(name: str, amount: int) -> str:
@@ -23,12 +22,3 @@ def of_text(name: str, left: int, whole: int) -> str:
     if is_memory(name):
         return f"{bytes_text(left)} of {bytes_text(whole)} {name}"
     return f"{left} of {whole} {name}"
-
-
-def bytes_text(amount: int) -> str:
-    """Bytes in the largest unit that needs no more than three digits behind the point."""
-    for unit, size in _UNITS:
-        whole, rest = divmod(1000 * amount, 1000 * size)
-        if whole and rest % size == 0:
-            return f"{whole}.{rest // size:03}".rstrip("0").rstrip(".") + f" {unit}"
-    return f"{amount} B"

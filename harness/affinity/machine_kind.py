@@ -9,14 +9,14 @@ from numaproof.fake_sysfs import Machine
 from numaproof.harness.affinity.node_topology import NodeTopology, ZoneStatus
 from numaproof.harness.affinity.zones import Zone, zones_of
 from numaproof.harness.decision.config import NodeConfig
-from numaproof.harness.decision.discovery import describe, offered_functions
+from numaproof.harness.decision.discovery import describe, devices_of
 from numaproof.harness.decision.fit import Amounts, whole_amounts
 from numaproof.harness.decision.managers import ManagerConfig, Managers, NodeDescription
 from numaproof.harness.decision.reservations import manager_config, reserve
 from numaproof.harness.pods.taints import Taint
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.topology.bitmask import MAX_NODE
-from numaproof.harness.vocabulary import SMALLEST_NODE_LIMIT, USUAL_RESOURCES, Semantics
+from numaproof.harness.vocabulary import SMALLEST_NODE_LIMIT, Semantics
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +105,3 @@ def default_config(machine: Machine, semantics: Semantics = "current") -> NodeCo
         reserved_system_cpus=frozenset(row[0] for row in rows if row[1] == first),
         semantics=semantics,
     )
-
-
-def devices_of(machine: Machine) -> dict[str, tuple[Device, ...]]:
-    """The functions of a machine's PCI tree that plugins offer, under the names that these usually give them."""
-    found: dict[str, list[Device]] = defaultdict(list)
-    for kind, one in offered_functions(machine):
-        numa = None if one.numa_node < 0 else (one.numa_node,)
-        found[USUAL_RESOURCES[kind]].append(Device(one.address, numa))
-    return {resource: tuple(devices) for resource, devices in sorted(found.items())}

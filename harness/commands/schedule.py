@@ -3,7 +3,6 @@
 import argparse
 import json
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,15 +18,13 @@ from numaproof.harness.affinity.resource_topology_file import is_resource_topolo
 from numaproof.harness.affinity.schedule import schedule, tally
 from numaproof.harness.affinity.targets import MachineTarget, Target, ZoneTarget
 from numaproof.harness.commands.machine import MACHINE
+from numaproof.harness.commands.pod_files import LARGEST, documents, pods_of
 from numaproof.harness.decision.config import NodeConfig, config_of, settings_in
-from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.report.schedule_text import as_json, table
 from numaproof.harness.vocabulary import SEMANTICS
 
-LARGEST = 256 << 20  # bytes of a file: the objects of some ten thousand nodes
 _COPIES = re.compile(r"([0-9]{1,7})\*(.+)", re.DOTALL)
-_LISTS = ("List", "PodList")
 _MACHINE_FILES = (".yaml", ".yml")
 _HEAD = 1 << 13  # bytes that tell a text from an archive
 _LONGEST = 60  # characters of what a message repeats
@@ -104,7 +101,7 @@ def _pods(arguments: Sequence[str]) -> Iterator[Pod]:
     seen: set[str] = set()
     for argument in arguments:
         count, name = _copies(argument)
-        for one in _copied(list(_pods_of(name)), count):
+        for one in _copied(list(pods_of(name)), count):
             key = f"{one.namespace}/{one.name}"
             if key in seen or one.uid in seen:
                 raise UserError(f"{name}: pod {key} is there twice; give each a name and uid of its own")
@@ -122,27 +119,6 @@ def _copied(pods: Sequence[Pod], count: int | None) -> Iterator[Pod]:
             yield replace(pod, name=f"{pod.name}-{number}", uid=f"{pod.uid}-{number}")
 
 
-def _pods_of(name: str) -> Iterator[Pod]:
-    documents = _documents(name)
-    if not documents:
-        raise UserError(f"{name}: is empty; give Pod manifests")
-    for document in documents:
-        if not isinstance(document.value, Mapping) or document.value.get("kind") not in _LISTS:
-            yield _pod(document.value, document.where)
-            continue
-        items, where = document.value.get("items"), document.where.at("items")
-        if not isinstance(items, list) or not items:
-            raise UserError(f"{where}: is not a list of pods; give Pod manifests")
-        yield from (_pod(item, where.at(index)) for index, item in enumerate(items))
-
-
-def _pod(manifest: Any, where: strict_yaml.Where) -> Pod:
-    try:
-        return pod_from(manifest)
-    except UserError as error:
-        raise UserError(f"{where}: {error}") from None
-
-
 # Nodes
 
 
@@ -155,9 +131,9 @@ def _nodes(arguments: Sequence[str], config: NodeConfig | None, semantics: Any) 
 
 
 def _described(name: str, config: NodeConfig | None, semantics: Any) -> Iterator[tuple[str, Described]]:
-    documents = _objects(name)
-    if documents is not None:
-        found = resource_topologies(documents)
+    objects = _objects(name)
+    if objects is not None:
+        found = resource_topologies(objects)
         if not found:
             raise UserError(f"{name}: has no {KIND}; give a machine, or the objects of nodes")
         yield from ((node.name, node) for node in found)
@@ -173,17 +149,17 @@ def _described(name: str, config: NodeConfig | None, semantics: Any) -> Iterator
 def _objects(name: str) -> list[strict_yaml.Document] | None:
     """The documents of an argument that means objects; None: it means a machine. What a text is, its kind says."""
     if name == "-":
-        return _documents(name)
+        return documents(name)
     path = Path(name)
     if name in (*fake_sysfs.preset_names(), "host") or not _is_there(path) or path.is_dir():
         return None
     text = _text_of(path)
     if text is None:  # an archive, it may be
         return None
-    documents = strict_yaml.load_all(text, name)
-    if any(is_resource_topology(document.value) for document in documents):
-        return documents
-    for document in documents:
+    found = strict_yaml.load_all(text, name)
+    if any(is_resource_topology(document.value) for document in found):
+        return found
+    for document in found:
         if isinstance(document.value, Mapping) and "kind" in document.value:
             what = repr(document.value["kind"])[:_LONGEST]
             raise UserError(f"{document.where.at('kind')}: {what} is no {KIND}; give objects of these, or a machine")
@@ -223,18 +199,3 @@ def _check_names(where: str, names: Sequence[str], remedy: str) -> None:
         if name in seen:
             raise UserError(f"{where}: a node {name} is there twice; {remedy}")
         seen.add(name)
-
-
-def _documents(name: str) -> list[strict_yaml.Document]:
-    """The documents of a file, or of stdin."""
-    if name == "-":
-        try:
-            text = sys.stdin.read(LARGEST + 1)
-            text.encode()  # some locales decode what is no text into surrogates, which nobody can write again
-        except UnicodeError as error:
-            start = f" (byte {error.start})" if isinstance(error, UnicodeDecodeError) else ""
-            raise UserError(f"stdin: is not UTF-8 text{start}; write YAML") from None
-        if len(text) > LARGEST:
-            raise UserError(f"stdin: is longer than {LARGEST} characters; give it in parts, as files")
-        return strict_yaml.load_all(text, "stdin")
-    return strict_yaml.read_all(Path(name), largest=LARGEST)

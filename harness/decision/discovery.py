@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from numaproof.fake_sysfs import Cache, Cpu, Machine, PciDevice
 from numaproof.harness.cost.machine_system import system_of
 from numaproof.harness.decision.managers import NodeDescription
+from numaproof.harness.providers.devices import Device
 from numaproof.harness.providers.memory import MemoryNode
-from numaproof.harness.vocabulary import kind_of
+from numaproof.harness.vocabulary import USUAL_RESOURCES, kind_of
 
 _UNITS = ((1 << 20, "Gi"), (1 << 10, "Mi"), (1, "Ki"))  # in kB
 
@@ -39,6 +40,15 @@ def offered_functions(machine: Machine) -> Iterator[tuple[str, PciDevice]]:
         kind = kind_of(one.class_code, is_vf=one.address in virtual)
         if kind is not None:
             yield kind, one
+
+
+def devices_of(machine: Machine) -> dict[str, tuple[Device, ...]]:
+    """The functions of a machine's PCI tree that plugins offer, under the names that these usually give them."""
+    found: dict[str, list[Device]] = defaultdict(list)
+    for kind, one in offered_functions(machine):
+        numa = None if one.numa_node < 0 else (one.numa_node,)
+        found[USUAL_RESOURCES[kind]].append(Device(one.address, numa))
+    return {resource: tuple(devices) for resource, devices in sorted(found.items())}
 
 
 def hugepage_resource(size_kb: int) -> str:

@@ -8,6 +8,7 @@ from numaproof.errors import UserError
 
 _SHAPE = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d{1,3}|)", re.ASCII)
 _LONGEST = 64
+_UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 MOST = 2**63 - 1  # the API's largest; it takes larger ones for this one, which no pod means
 _FACTORS = {
     "": Fraction(1),
@@ -53,3 +54,12 @@ def value(quantity: Fraction) -> int:
 def milli_value(quantity: Fraction) -> int:
     """The quantity in thousandths, rounded up."""
     return math.ceil(quantity * 1000)
+
+
+def bytes_text(amount: int) -> str:
+    """Bytes in the largest unit that needs no more than three digits behind the point."""
+    for unit, size in _UNITS:
+        whole, rest = divmod(1000 * amount, 1000 * size)
+        if whole and rest % size == 0:
+            return f"{whole}.{rest // size:03}".rstrip("0").rstrip(".") + f" {unit}"
+    return f"{amount} B"

@@ -120,7 +120,8 @@ class Manager(Store):
             try:
                 provider.allocate(pod, container, hint)
             except AllocationError as error:
-                return unexpected(error.reason, str(error)), Failure(container.name, provider.name, error.reason)
+                failure = Failure(container.name, provider.name, error.reason, error.resource)
+                return unexpected(error.reason, str(error)), failure
         return None
 
     def _placed(self, pod: Pod, steps: list[Step]) -> Iterator[tuple[Container, Decision, Choice]]:

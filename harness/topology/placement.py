@@ -26,6 +26,7 @@ class Failure:
     container: str
     provider: str
     reason: str  # the kubelet's: UnexpectedAdmissionError, SMTAlignmentError
+    resource: str = ""  # that could not be given; empty: the provider's only one, or all of them
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,10 @@ class AllocationError(Exception):
 
     reason: ClassVar[str] = "UnexpectedAdmissionError"
 
+    def __init__(self, text: str, resource: str = "") -> None:
+        super().__init__(text)
+        self.resource = resource  # that cannot be given; empty: the provider's only one, or all of them
+
 
 class SMTAlignmentError(AllocationError):
     """Whole physical cores are demanded and the request does not fill them."""

@@ -37,33 +37,45 @@ def replay(case: dict[str, Any]) -> list[dict[str, Any] | None]:
 
 def managers_of(case: dict[str, Any], port: RecordingPort) -> Managers:
     """The managers on the recorded machine, configured as recorded, with the plugins' devices listed."""
-    machine, kubelet = case["machine"], case["kubelet"]
-    nodes = tuple(node["id"] for node in machine["numa"])
-    managers = Managers(
-        NodeDescription(
-            [tuple(row) for row in machine["cpus"]],
-            tuple(memory_nodes(machine["numa"])),
-            nodes,
-            dict(zip(nodes, machine["distances"], strict=True)) if machine["distances"] else {},
-        ),
-        ManagerConfig(
-            topology_policy=kubelet["topologyManagerPolicy"],
-            topology_scope=kubelet["topologyManagerScope"],
-            topology_options=kubelet["topologyManagerPolicyOptions"],
-            cpu_policy=kubelet["cpuManagerPolicy"],
-            cpu_options=kubelet["cpuManagerPolicyOptions"],
-            reserved_cpus=frozenset(parse_cpulist(kubelet["reservedSystemCPUs"])),
-            memory_policy=kubelet["memoryManagerPolicy"],
-            reserved_memory={
-                row["numaNode"]: {resource: _bytes(text) for resource, text in row["limits"].items()}
-                for row in kubelet["reservedMemory"]
-            },
-        ),
-        port,
-    )
-    for plugin in case["plugins"]:
-        managers.devices.update(plugin["resource"], [_device(row) for row in plugin["devices"]])
+    managers = Managers(description_of(case), config_of(case), port)
+    for resource, devices in devices_of(case).items():
+        managers.devices.update(resource, devices)
     return managers
+
+
+def description_of(case: dict[str, Any]) -> NodeDescription:
+    """The recorded machine."""
+    machine = case["machine"]
+    nodes = tuple(node["id"] for node in machine["numa"])
+    return NodeDescription(
+        [tuple(row) for row in machine["cpus"]],
+        tuple(memory_nodes(machine["numa"])),
+        nodes,
+        dict(zip(nodes, machine["distances"], strict=True)) if machine["distances"] else {},
+    )
+
+
+def config_of(case: dict[str, Any]) -> ManagerConfig:
+    """The recorded configuration."""
+    kubelet = case["kubelet"]
+    return ManagerConfig(
+        topology_policy=kubelet["topologyManagerPolicy"],
+        topology_scope=kubelet["topologyManagerScope"],
+        topology_options=kubelet["topologyManagerPolicyOptions"],
+        cpu_policy=kubelet["cpuManagerPolicy"],
+        cpu_options=kubelet["cpuManagerPolicyOptions"],
+        reserved_cpus=frozenset(parse_cpulist(kubelet["reservedSystemCPUs"])),
+        memory_policy=kubelet["memoryManagerPolicy"],
+        reserved_memory={
+            row["numaNode"]: {resource: _bytes(text) for resource, text in row["limits"].items()}
+            for row in kubelet["reservedMemory"]
+        },
+    )
+
+
+def devices_of(case: dict[str, Any]) -> dict[str, tuple[Device, ...]]:
+    """The devices that the recorded plugins list, by resource."""
+    return {plugin["resource"]: tuple(map(_device, plugin["devices"])) for plugin in case["plugins"]}
 
 
 def differences(case: dict[str, Any], answer: list[dict[str, Any] | None]) -> list[str]:

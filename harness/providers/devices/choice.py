@@ -57,7 +57,8 @@ def choose(
     needed = required - len(chosen)
     if len(available) < needed:
         raise AllocationError(
-            f"requested number of devices unavailable for {resource}. Requested: {needed}, Available: {len(available)}"
+            f"requested number of devices unavailable for {resource}. Requested: {needed}, Available: {len(available)}",
+            resource,
         )
     split = split_by_affinity(inventory, available, affinity)
     if len(split.aligned) == needed:

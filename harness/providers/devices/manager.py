@@ -246,15 +246,17 @@ class DeviceManager:
         if held is not None and len(held) != required:
             raise AllocationError(
                 f'pod "{pod.uid}" container "{container.name}" changed request for resource "{resource}" '
-                f"from {len(held)} to {required}"
+                f"from {len(held)} to {required}",
+                resource,
             )
         if inventory.healthy is None:
-            raise AllocationError(f"cannot allocate unregistered device {resource}")
+            raise AllocationError(f"cannot allocate unregistered device {resource}", resource)
         if not inventory.healthy:
-            raise AllocationError(f"no healthy devices present; cannot allocate unhealthy devices {resource}")
+            raise AllocationError(f"no healthy devices present; cannot allocate unhealthy devices {resource}", resource)
         if held is not None and not held <= inventory.healthy:
             raise AllocationError(
-                f"previously allocated devices are no longer healthy; cannot allocate unhealthy devices {resource}"
+                f"previously allocated devices are no longer healthy; cannot allocate unhealthy devices {resource}",
+                resource,
             )
         if held is not None or not required:
             return frozenset()

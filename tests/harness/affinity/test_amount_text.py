@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numaproof.harness.affinity.amount_text import amount_text, bytes_text, of_text
+from numaproof.harness.affinity.amount_text import amount_text, of_text
+from numaproof.harness.pods.quantity import bytes_text
 
 GIB = 1 << 30
 

@@ -1,0 +1,111 @@
+"""How a node could be configured instead."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from numaproof.fake_sysfs.lists import format_cpulist
+from numaproof.harness.explain.change import Change
+from numaproof.harness.explain.replica import Replica, with_policy
+from numaproof.harness.providers.cpu.options import parse_options
+from numaproof.harness.providers.memory.state import MEMORY
+from numaproof.harness.vocabulary import KUBELET_POLICIES, SCOPES
+
+
+def scope(replica: Replica) -> Iterator[Change]:
+    """The other scope."""
+    config = replica.setup.config
+    for other in SCOPES:
+        if other != config.topology_scope:
+            changed = with_policy(replica.setup, config.topology_policy, other).config
+            yield Change(
+                f"set topologyManagerScope to {other}", {"config": {"topologyManagerScope": other}}, None, changed
+            )
+
+
+def laxer_policy(replica: Replica) -> Iterator[Change]:
+    """A policy that demands less, the strictest of them first."""
+    config = replica.setup.config
+    order = ("single-numa-node", "strict", "restricted", "cost", "best-effort", "none")
+    for other in order[order.index(config.topology_policy) + 1 :]:
+        if other in KUBELET_POLICIES:
+            yield _policy(replica, other)
+
+
+def aligning_policy(replica: Replica) -> Iterator[Change]:
+    """A policy that aligns, where none does now."""
+    if replica.setup.config.topology_policy == "none":
+        for other in ("best-effort", "restricted", "single-numa-node"):
+            yield _policy(replica, other)
+
+
+def _policy(replica: Replica, other: str) -> Change:
+    changed = with_policy(replica.setup, other, replica.setup.config.topology_scope).config
+    return Change(f"set topologyManagerPolicy to {other}", {"config": {"topologyManagerPolicy": other}}, None, changed)
+
+
+def without_cpu_option(replica: Replica) -> Iterator[Change]:
+    """The CPU manager without one of its options."""
+    config = replica.setup.config
+    for name in config.cpu_options:
+        kept = {key: one for key, one in config.cpu_options.items() if key != name}
+        if parse_options(kept) != parse_options(config.cpu_options):
+            yield Change(
+                f"switch the CPU manager's option {name} off",
+                {"config": {"cpuManagerPolicyOptions": {name: "false"}}},
+                None,
+                replace(config, cpu_options=kept),
+            )
+
+
+def reserved_cpus(replica: Replica) -> Iterator[Change]:
+    """As many reserved CPUs, but on one other NUMA node: free ones, whole cores first."""
+    config, cpu = replica.setup.config, replica.managers.cpu
+    if config.cpu_policy != "static":
+        return
+    held = frozenset().union(*cpu.assignments.values())
+    count = len(config.reserved_cpus)
+    cores: dict[int, list[int]] = {}
+    for row in sorted(replica.setup.description.cpu_rows):
+        cores.setdefault(row[1], []).append(row[0])
+    for node in cpu.topology.nodes:
+        here = [ids for ids in cores.values() if cpu.topology.node_of[ids[0]] == node and not held.intersection(ids)]
+        chosen = frozenset([one for ids in here for one in ids][:count])
+        if len(chosen) == count and chosen != config.reserved_cpus:
+            text = format_cpulist(chosen)
+            yield Change(
+                f"reserve CPUs {text} of NUMA node {node} instead of {format_cpulist(config.reserved_cpus)}",
+                {"config": {"reservedSystemCPUs": text}},
+                None,
+                replace(config, reserved_cpus=chosen),
+            )
+
+
+def reserved_memory(replica: Replica) -> Iterator[Change]:
+    """All reserved memory on one other NUMA node."""
+    config = replica.setup.config
+    if config.memory_policy != "Static":
+        return
+    kinds = sorted({kind for table in config.reserved_memory.values() for kind in table})
+    totals = {kind: sum(table.get(kind, 0) for table in config.reserved_memory.values()) for kind in kinds}
+    for node in replica.setup.description.memory_nodes:
+        changed = {node.id: totals}
+        if totals.get(MEMORY, 0) < node.memory and changed != config.reserved_memory:
+            listed = [{"numaNode": node.id, "limits": {kind: str(amount) for kind, amount in totals.items()}}]
+            yield Change(
+                f"reserve all memory on NUMA node {node.id}",
+                {"config": {"reservedMemory": listed}},
+                None,
+                replace(config, reserved_memory=changed),
+            )
+
+
+def memory_manager_off(replica: Replica) -> Iterator[Change]:
+    """Memory from anywhere."""
+    config = replica.setup.config
+    if config.memory_policy == "Static":
+        yield Change(
+            "switch the memory manager off (memoryManagerPolicy None): memory may come from any NUMA node then",
+            {"config": {"memoryManagerPolicy": "None"}},
+            None,
+            replace(config, memory_policy="None", reserved_memory={}),
+        )

@@ -1,0 +1,153 @@
+"""What a pod could ask for instead."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from numaproof.harness.explain.blame import Blame
+from numaproof.harness.explain.change import Change
+from numaproof.harness.explain.replica import Replica
+from numaproof.harness.explain.stock import CPU
+from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.pods.quantity import bytes_text, parse_quantity, value
+from numaproof.harness.providers.cpu.requests import exclusive_cpus
+from numaproof.harness.providers.memory.state import MEMORY
+
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Shrinking:
+    """Asking for less of a resource, in one container: some amounts to try first, and the step between amounts."""
+
+    container: Container
+    resource: str
+    now: int
+    first: tuple[int, ...]  # largest first, all below `now`
+    unit: int  # amounts are multiples of it
+
+    def change(self, pod: Pod, amount: int) -> Change:
+        """To ask for so much instead."""
+        name, resource = self.container.name, self.resource
+        text = f"ask for {_amount(resource, amount)} instead of {_amount(resource, self.now)}"
+        asked = {resource: _quantity(resource, amount)}
+        return Change(
+            f"{text} in container {name}",
+            {"pod": {name: asked}},
+            pod=asking(pod, name, {resource: Fraction(amount)}),
+        )
+
+
+def shrinking(replica: Replica, pod: Pod, blame: Blame) -> Shrinking | None:
+    """How the pod could ask for less of what is to blame; None: it cannot."""
+    stock = blame.stock
+    if stock is None or not stock.wanted:
+        return None
+    resource = stock.resource
+    asking_most = sorted(
+        (one for one in pod.all_containers() if blame.container in ("", one.name) and _asked(pod, one, resource)),
+        key=lambda one: -_asked(pod, one, resource),
+    )
+    if not asking_most:
+        return None
+    container = asking_most[0]
+    now = _asked(pod, container, resource)
+    unit = _unit(replica, resource)
+    amounts = {(now - (stock.wanted - free)) // unit * unit for free in stock.free.values() if free < stock.wanted}
+    first = sorted({one for one in (*amounts, (now - 1) // unit * unit, unit) if unit <= one < now}, reverse=True)
+    return Shrinking(container, resource, now, tuple(first), unit) if first else None
+
+
+def whole_cores(replica: Replica, pod: Pod) -> Iterator[Change]:
+    """To ask for as many CPUs as fill whole cores."""
+    per_core = replica.managers.cpu.topology.cpus_per_core
+    for container in pod.all_containers():
+        count = exclusive_cpus(pod, container)
+        if replica.managers.cpu.options.full_cores_only and count % per_core:
+            amount = count + per_core - count % per_core
+            yield Change(
+                f"ask for {amount} CPUs instead of {count} in container {container.name}: whole cores",
+                {"pod": {container.name: {CPU: str(amount)}}},
+                pod=asking(pod, container.name, {CPU: Fraction(amount)}),
+            )
+
+
+def sharing_init(replica: Replica, pod: Pod) -> Iterator[Change]:
+    """To have init containers run on shared CPUs: they leave nothing then that others must cover."""
+    changed, asked = pod, {}
+    for container in filter(pod.ends, pod.init_containers):
+        count = exclusive_cpus(pod, container)
+        if count:
+            amount = Fraction(count) - Fraction(1, 10)
+            asked[container.name] = {CPU: f"{count * 1000 - 100}m"}
+            changed = asking(changed, container.name, {CPU: amount})
+    if asked:
+        which = ", ".join(f"{name} {one[CPU]}" for name, one in asked.items())
+        yield Change(f"let init containers share CPUs: ask for part of a CPU less ({which})", {"pod": asked}, changed)
+
+
+def guaranteed(replica: Replica, pod: Pod) -> Iterator[Change]:
+    """To have CPUs of its own: whole CPUs, and limits equal to requests in every container."""
+    if pod.resources is not None:
+        return
+    changed, asked = pod, {}
+    for container in pod.all_containers():
+        own: dict[str, Fraction] = {}
+        for resource in (CPU, MEMORY):
+            amount = max(container.requests.get(resource, Fraction(0)), container.limits.get(resource, Fraction(0)))
+            if not amount:
+                return  # nobody knows how much it needs
+            own[resource] = Fraction(value(amount)) if resource == CPU else amount
+        changed = asking(changed, container.name, own)
+        asked[container.name] = {name: _quantity(name, value(amount)) for name, amount in own.items()}
+    which = "; ".join(f"{name}: {_listed(one)}" for name, one in asked.items())
+    yield Change(f"make it Guaranteed, with whole CPUs: limits equal to requests ({which})", {"pod": asked}, changed)
+
+
+def asking(pod: Pod, name: str, amounts: Mapping[str, Fraction]) -> Pod:
+    """The pod with other amounts, as request and limit, in one container."""
+
+    def changed(container: Container) -> Container:
+        if container.name != name:
+            return container
+        return replace(container, requests={**container.requests, **amounts}, limits={**container.limits, **amounts})
+
+    return replace(
+        pod,
+        init_containers=tuple(map(changed, pod.init_containers)),
+        containers=tuple(map(changed, pod.containers)),
+    )
+
+
+def _asked(pod: Pod, container: Container, resource: str) -> int:
+    if resource == CPU:
+        return exclusive_cpus(pod, container)
+    return value(container.limits.get(resource, container.requests.get(resource, Fraction(0))))
+
+
+def _unit(replica: Replica, resource: str) -> int:
+    cpu = replica.managers.cpu
+    if resource == CPU:
+        return cpu.topology.cpus_per_core if cpu.options.full_cores_only else 1
+    if resource == MEMORY:
+        return _MIB
+    return value(parse_quantity(resource.removeprefix("hugepages-"))) if resource.startswith("hugepages-") else 1
+
+
+def _amount(resource: str, amount: int) -> str:
+    if resource == CPU:
+        return f"{amount} CPU{'s' if amount != 1 else ''}"
+    if resource == MEMORY or resource.startswith("hugepages-"):
+        return f"{bytes_text(amount)} of {resource}"
+    return f"{amount} {resource}"
+
+
+def _quantity(resource: str, amount: int) -> str:
+    """An amount as a manifest has it."""
+    if resource == MEMORY and amount % _MIB == 0:
+        return f"{amount // _MIB}Mi"
+    return str(amount)
+
+
+def _listed(asked: Mapping[str, str]) -> str:
+    return ", ".join(f"{resource} {amount}" for resource, amount in asked.items())

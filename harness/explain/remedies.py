@@ -1,0 +1,137 @@
+"""What would help: changes that were tried, on the node as it is and on one that its pods come to again."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from numaproof.harness.decision.trace import Trace
+from numaproof.harness.explain.blame import POLICY, QOS, Blame
+from numaproof.harness.explain.change import Change
+from numaproof.harness.explain.config_changes import (
+    aligning_policy,
+    laxer_policy,
+    memory_manager_off,
+    reserved_cpus,
+    reserved_memory,
+    scope,
+    without_cpu_option,
+)
+from numaproof.harness.explain.pod_changes import Shrinking, guaranteed, sharing_init, shrinking, whole_cores
+from numaproof.harness.explain.removals import joint_removals, removal, removals
+from numaproof.harness.explain.replica import Replica, Resident, played
+from numaproof.harness.pods.pod import Pod
+
+Goal = Callable[[Trace], bool]  # whether a decision is what the user wants
+
+_MOST_REMOVALS = 3  # of single pods, that are offered
+_MOST_TRIALS = 160  # all in all, so that no explanation takes long
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """A change that helps, and the decision that comes of it."""
+
+    change: Change
+    trace: Trace
+
+
+def find_remedies(
+    replica: Replica, pod: Pod, blame: Blame, goal: Goal, history: Sequence[Pod] | None
+) -> tuple[Remedy, ...]:
+    """The nearest changes after which the decision is the wanted one; each was tried.
+
+    `history`: the pods that came before, in their order, if that is known. Then a change has to help both on the node
+    as it is, restarted, and on one to which its pods come again, where it must not turn any of them away.
+    """
+    trials = _Trials(replica, pod, goal, history)
+    found: list[Remedy] = []
+    if blame.what not in (POLICY, QOS):
+        found += _first(trials, whole_cores(replica, pod))
+        less = shrinking(replica, pod, blame)
+        found += trials.largest(less) if less else []
+        found += _first(trials, sharing_init(replica, pod))
+        found += _removals(trials, replica, blame)
+    else:
+        found += _first(trials, guaranteed(replica, pod))
+        found += _first(trials, aligning_policy(replica))
+    for proposals in (scope, without_cpu_option, reserved_cpus, reserved_memory, laxer_policy, memory_manager_off):
+        found += _first(trials, proposals(replica))
+    return tuple(found)
+
+
+def _first(trials: "_Trials", changes: Iterable[Change], most: int = 1) -> list[Remedy]:
+    found: list[Remedy] = []
+    for change in changes:
+        if len(found) == most:
+            break
+        found += trials.remedy(change)
+    return found
+
+
+def _removals(trials: "_Trials", replica: Replica, blame: Blame) -> list[Remedy]:
+    """Single pods that could go; where no single one is enough, the smallest set that is found."""
+    single = _first(trials, removals(replica), _MOST_REMOVALS)
+    if single:
+        return single
+    sets = [found for group in joint_removals(replica, blame) if (found := _enough(trials, group))]
+    best = min(sets, key=lambda remedy: len(remedy.change.gone), default=None)
+    return [best] if best else []
+
+
+def _enough(trials: "_Trials", group: Sequence[Resident]) -> Remedy | None:
+    """So many of a group as are needed, the first of them first; None: not even all of them are enough."""
+    if not trials.remedy(removal(group)):
+        return None
+    return next(
+        (found[0] for count in range(2, len(group) + 1) if (found := trials.remedy(removal(group[:count])))), None
+    )
+
+
+class _Trials:
+    """Tries changes, a limited number of them."""
+
+    def __init__(self, replica: Replica, pod: Pod, goal: Goal, history: Sequence[Pod] | None) -> None:
+        self._replica = replica
+        self._pod = pod
+        self._goal = goal
+        self._history = history
+        self._left = _MOST_TRIALS
+
+    def remedy(self, change: Change) -> list[Remedy]:
+        """The change as a remedy, if it is one."""
+        traces = list(self._decisions(change))
+        return [Remedy(change, traces[0])] if traces and all(map(self._helps, traces)) else []
+
+    def largest(self, less: Shrinking) -> list[Remedy]:
+        """The most that the pod can ask for: the first amount that helps, and then what halving finds above it."""
+        above = less.now
+        for amount in less.first:
+            found = self.remedy(less.change(self._pod, amount))
+            if not found:
+                above = amount
+                continue
+            below = amount
+            while above - below > less.unit:
+                middle = (below + above) // 2 // less.unit * less.unit
+                better = self.remedy(less.change(self._pod, middle)) if middle > below else []
+                below, above, found = (middle, above, better) if better else (below, max(middle, below + 1), found)
+            return found
+        return []
+
+    def _helps(self, trace: Trace | None) -> bool:
+        return trace is not None and self._goal(trace)
+
+    def _decisions(self, change: Change) -> Iterator[Trace | None]:
+        """What is decided after a change: on the node as it is, and on one to which its pods come again."""
+        if self._left <= 0:
+            return
+        self._left -= 1
+        pod = change.pod or self._pod
+        if change.config is None and not change.gone:
+            yield self._replica.decide(pod)
+            return
+        setup = replace(self._replica.setup, config=change.config or self._replica.setup.config)
+        restarted = self._replica.under(setup, without=change.gone)
+        yield restarted.decide(pod) if restarted else None
+        if self._history is not None and restarted is not None:
+            again = played(setup, (one for one in self._history if one.uid not in change.gone))
+            yield None if again is None or again[1] else again[0].decide(pod)

@@ -1,0 +1,1 @@
+"""What operators copy from a node, read and put together."""

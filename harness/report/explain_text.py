@@ -1,0 +1,101 @@
+"""An explanation for people, in a terminal."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from numaproof.fake_sysfs.lists import format_cpulist
+from numaproof.harness.decision.assignment import Assignment
+from numaproof.harness.decision.trace import Trace
+from numaproof.harness.explain.explanation import Cell, Explanation
+from numaproof.harness.explain.reasons import amount_text, why
+from numaproof.harness.vocabulary import SCOPES
+
+WIDTH = 80
+
+
+def explanation_lines(
+    explanation: Explanation, machine: str, assumptions: Sequence[str] = (), drawing: Sequence[str] = ()
+) -> Iterator[str]:
+    """The verdict first, then why, what would help, what other policies would do, where things are, what was assumed."""
+    trace, pod = explanation.trace, explanation.pod
+    yield from _folded(f"pod {pod.namespace}/{pod.name} on {machine}: policy {trace.policy}, scope {trace.scope}", "")
+    yield from _folded(_headline(explanation), "")
+    for name, given in trace.given.items() if trace.verdict.admitted else ():
+        yield from _folded(f"container {name}: {given_text(given)}", "  ")
+    yield from _section("Why", why(explanation))
+    if explanation.remedies:
+        wish = "What would align it" if trace.verdict.admitted else "What would help"
+        yield from _section(f"{wish} (each was tried)", [one.change.text for one in explanation.remedies])
+    elif explanation.blame is not None and not trace.verdict.admitted:
+        yield from _section(
+            "What would help", ["no change of the pod, the pods beside it or the policy that was tried"]
+        )
+    yield ""
+    yield "Under other policies and scopes"
+    yield from matrix_lines(explanation)
+    if drawing:
+        yield ""
+        yield from drawing
+    if assumptions:
+        yield from _section("Assumed", assumptions)
+
+
+def _headline(explanation: Explanation) -> str:
+    verdict = explanation.trace.verdict
+    if verdict.admitted:
+        return "ADMITTED" + ("" if explanation.blame is None else ", and not on one NUMA node")
+    return f"REFUSED: {verdict.reason}" + (f": {verdict.message}" if verdict.message else "")
+
+
+def given_text(given: Assignment) -> str:
+    """What a container gets."""
+    parts = [f"CPUs {format_cpulist(given.cpus)}" if given.cpus else "shared CPUs"]
+    for block in given.memory:
+        parts.append(f"{amount_text(block.resource, block.size)} from NUMA {'+'.join(map(str, block.nodes))}")
+    for resource, devices in given.devices.items():
+        where = ", ".join(f"{one.id} (NUMA {'+'.join(map(str, one.numa))})" if one.numa else one.id for one in devices)
+        parts.append(f"{resource} {where}")
+    return "; ".join(parts)
+
+
+def matrix_lines(explanation: Explanation) -> Iterator[str]:
+    """A line for each policy and scope, the node's own marked."""
+    own = (explanation.trace.policy, explanation.trace.scope)
+    for cell in explanation.matrix:
+        mark = "*" if (cell.policy, cell.scope) == own else " "
+        head = f"{mark} {cell.policy:<16} {cell.scope:<{max(map(len, SCOPES))}}  "
+        yield from textwrap.wrap(
+            f"{head}{_cell_text(cell)}",
+            WIDTH,
+            subsequent_indent=" " * len(head),
+            break_long_words=True,
+            drop_whitespace=True,
+        )
+
+
+def _cell_text(cell: Cell) -> str:
+    if cell.trace is None:
+        return "the node would not start so"
+    text = _outcome(cell.trace)
+    if cell.afresh is not None:
+        text += f" (had the other pods come under it, too: {_outcome(cell.afresh)})"
+    return text
+
+
+def _outcome(trace: Trace) -> str:
+    if not trace.verdict.admitted:
+        return f"refused: {trace.verdict.reason}"
+    return "admitted: " + " | ".join(f"{name}: {given_text(given)}" for name, given in trace.given.items())
+
+
+def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
+    yield ""
+    yield title
+    for line in lines:
+        yield from _folded(line, "- ")
+
+
+def _folded(text: str, start: str) -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=start, subsequent_indent=" " * len(start), break_on_hyphens=False
+    ) or [start]
