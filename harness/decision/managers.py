@@ -9,7 +9,6 @@ from numaproof.harness.cost.costs import Entry
 from numaproof.harness.cost.system import System
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.fit import Room, Shortage, find_shortage, requests_of
-from numaproof.harness.decision.selection import CostSelector
 from numaproof.harness.decision.trace import Trace
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.providers.cpu import CpuManager, CpuTopology
@@ -25,7 +24,7 @@ from numaproof.harness.topology.numa import Distances, NumaInfo
 from numaproof.harness.topology.policies import policy_options
 from numaproof.harness.topology.provider import AllocationError, HintProvider
 from numaproof.harness.topology.selection import Choice
-from numaproof.harness.vocabulary import Semantics
+from numaproof.harness.vocabulary import SELECTING_POLICY, Semantics
 
 CpuRow = tuple[int, int, int, int, int]  # cpu, core, uncore cache, NUMA node, socket
 
@@ -90,9 +89,19 @@ class Managers:
             machine.memory_nodes, config.memory_policy, config.reserved_memory, self._active, self._chosen
         )
         numa = NumaInfo(machine.node_ids, machine.distances)
-        selector = CostSelector(
-            self.cpu, self.memory, self.devices, machine.system, numa.all_nodes, options, lambda: self.reported_costs
-        )
+        selector = None
+        if policy == SELECTING_POLICY:
+            from numaproof.harness.decision.selection import CostSelector  # noqa: PLC0415 (the solver is large, few select)
+
+            selector = CostSelector(
+                self.cpu,
+                self.memory,
+                self.devices,
+                machine.system,
+                numa.all_nodes,
+                options,
+                lambda: self.reported_costs,
+            )
         self.topology = Manager(
             numa, policy, config.topology_scope, options, config.semantics, selector, self.bound_nodes
         )

@@ -80,6 +80,6 @@ def _matrix(replica: Replica, pod: Pod, attempt: Attempt, history: Sequence[Pod]
 def _afresh(setup: Setup, pod: Pod, history: Sequence[Pod] | None, other: Trace | None) -> Trace | None:
     """The decision if all pods before had come under the same policy; None: it is the same, or not known."""
     again = played(setup, history) if history else None
-    trace = again[0].decide(pod) if again else None
+    trace = again.decide(pod) if again else None
     same = trace is None or (other is not None and (trace.verdict, trace.given) == (other.verdict, other.given))
     return None if same else trace

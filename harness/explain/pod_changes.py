@@ -29,7 +29,7 @@ class Shrinking:
     def change(self, pod: Pod, amount: int) -> Change:
         """To ask for so much instead."""
         name, resource = self.container.name, self.resource
-        text = f"ask for {_amount(resource, amount)} instead of {_amount(resource, self.now)}"
+        text = f"ask for {_amount(resource, amount)} instead of {_short(resource, self.now)}"
         asked = {resource: _quantity(resource, amount)}
         return Change(
             f"{text} in container {name}",
@@ -59,17 +59,21 @@ def shrinking(replica: Replica, pod: Pod, blame: Blame) -> Shrinking | None:
 
 
 def whole_cores(replica: Replica, pod: Pod) -> Iterator[Change]:
-    """To ask for as many CPUs as fill whole cores."""
+    """To ask for as many CPUs as fill whole cores, more or fewer."""
     per_core = replica.managers.cpu.topology.cpus_per_core
-    for container in pod.all_containers():
-        count = exclusive_cpus(pod, container)
-        if replica.managers.cpu.options.full_cores_only and count % per_core:
-            amount = count + per_core - count % per_core
-            yield Change(
-                f"ask for {amount} CPUs instead of {count} in container {container.name}: whole cores",
-                {"pod": {container.name: {CPU: str(amount)}}},
-                pod=asking(pod, container.name, {CPU: Fraction(amount)}),
-            )
+    if not replica.managers.cpu.options.full_cores_only:
+        return
+    odd = {one.name: count for one in pod.all_containers() if (count := exclusive_cpus(pod, one)) % per_core}
+    for more in (per_core, 0) if odd else ():
+        changed, asked, texts = pod, {}, []
+        for name, count in odd.items():
+            amount = count - count % per_core + more
+            if amount:
+                changed = asking(changed, name, {CPU: Fraction(amount)})
+                asked[name] = {CPU: str(amount)}
+                texts.append(f"{amount} CPUs instead of {count} in container {name}")
+        if texts:
+            yield Change(f"ask for whole cores: {', '.join(texts)}", {"pod": asked}, changed)
 
 
 def sharing_init(replica: Replica, pod: Pod) -> Iterator[Change]:
@@ -151,3 +155,8 @@ def _quantity(resource: str, amount: int) -> str:
 
 def _listed(asked: Mapping[str, str]) -> str:
     return ", ".join(f"{resource} {amount}" for resource, amount in asked.items())
+
+
+def _short(resource: str, amount: int) -> str:
+    """An amount behind another one of the same resource."""
+    return bytes_text(amount) if resource == MEMORY or resource.startswith("hugepages-") else str(amount)

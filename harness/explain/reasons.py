@@ -19,6 +19,7 @@ _SHOWN_HINTS = 4
 _SHOWN_NODES = 8
 _SHOWN_HOLDERS = 6
 
+_MANAGERS = {"cpu": "CPU manager", "memory": "memory manager", "devices": "device manager"}
 _RULES = {
     "any": "admits in any case",
     "preferred": "admits only what every resource prefers, all on the same NUMA nodes",
@@ -191,7 +192,7 @@ def _step_lines(explanation: Explanation, step: Step) -> Iterator[str]:
         yield f"{who}: {resource} {_hint_text(hints)}{amounts}"
     for provider, hints in step.hints.items():
         if not hints:
-            yield f"{who}: the {provider} manager has no opinion"
+            yield f"{who}: the {_MANAGERS.get(provider, provider)} has no opinion"
     decision = step.decision
     liked = "preferred" if decision.hint.preferred else "not preferred"
     answer = "admitted" if decision.admit else "refused"
@@ -200,7 +201,8 @@ def _step_lines(explanation: Explanation, step: Step) -> Iterator[str]:
     if not decision.admit:
         for place in places(step):
             if place.nodes and place.refused_by:
-                yield f"{who}: {mask_text(place.nodes)} does not suit {', '.join(place.refused_by)}"
+                verb = "does" if place.nodes.bit_count() == 1 else "do"
+                yield f"{who}: {mask_text(place.nodes)} {verb} not suit {', '.join(place.refused_by)}"
 
 
 def _hint_text(hints: "list[TopologyHint] | tuple[TopologyHint, ...] | HintFamily | None") -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from numaproof.harness.decision.trace import Trace
-from numaproof.harness.explain.blame import POLICY, QOS, Blame
+from numaproof.harness.explain.blame import POLICY, QOS, Blame, find_blame
 from numaproof.harness.explain.change import Change
 from numaproof.harness.explain.config_changes import (
     aligning_policy,
@@ -23,6 +23,7 @@ from numaproof.harness.pods.pod import Pod
 Goal = Callable[[Trace], bool]  # whether a decision is what the user wants
 
 _MOST_REMOVALS = 3  # of single pods, that are offered
+_MOST_SHRUNK = 8  # requests that are made smaller together
 _MOST_TRIALS = 160  # all in all, so that no explanation takes long
 
 
@@ -39,15 +40,16 @@ def find_remedies(
 ) -> tuple[Remedy, ...]:
     """The nearest changes after which the decision is the wanted one; each was tried.
 
-    `history`: the pods that came before, in their order, if that is known. Then a change has to help both on the node
-    as it is, restarted, and on one to which its pods come again, where it must not turn any of them away.
+    `history`: the pods that came before, in their order, if that is known, with those that were refused. Then a change
+    has to help both on the node as it is, restarted, and on one to which they come again, where no pod that is here
+    now may be turned away.
     """
     trials = _Trials(replica, pod, goal, history)
     found: list[Remedy] = []
     if blame.what not in (POLICY, QOS):
         found += _first(trials, whole_cores(replica, pod))
         less = shrinking(replica, pod, blame)
-        found += trials.largest(less) if less else []
+        found += (trials.largest(less) if less else []) or _joint_shrinking(trials, replica, pod, blame)
         found += _first(trials, sharing_init(replica, pod))
         found += _removals(trials, replica, blame)
     else:
@@ -65,6 +67,38 @@ def _first(trials: "_Trials", changes: Iterable[Change], most: int = 1) -> list[
             break
         found += trials.remedy(change)
     return found
+
+
+def _joint_shrinking(trials: "_Trials", replica: Replica, pod: Pod, blame: Blame) -> list[Remedy]:
+    """Less of several things, where less of one is not enough: each time of what is to blame then."""
+    changed, texts, asked = pod, [], {}  # type: Pod, list[str], dict[str, dict[str, str]]
+    empty = Replica(replica.setup)
+    for _ in range(_MOST_SHRUNK):
+        less = shrinking(replica, changed, blame)
+        if less is None:
+            return []
+        other: Blame | None = blame
+        for amount in less.first:
+            change = less.change(changed, amount)
+            assert change.pod is not None
+            attempt = replica.attempt(change.pod)
+            other = (
+                None
+                if attempt.trace.verdict.admitted
+                else find_blame(replica, change.pod, attempt, empty.decide(change.pod))
+            )
+            if other is None or (other.resource, other.container) != (blame.resource, blame.container):
+                break
+        else:
+            return []
+        changed = change.pod
+        texts.append(change.text)
+        for container, amounts in change.apply["pod"].items():
+            asked.setdefault(container, {}).update(amounts)
+        if other is None:
+            return trials.remedy(Change(", and ".join(texts), {"pod": asked}, changed))
+        blame = other
+    return []
 
 
 def _removals(trials: "_Trials", replica: Replica, blame: Blame) -> list[Remedy]:
@@ -134,4 +168,5 @@ class _Trials:
         yield restarted.decide(pod) if restarted else None
         if self._history is not None and restarted is not None:
             again = played(setup, (one for one in self._history if one.uid not in change.gone))
-            yield None if again is None or again[1] else again[0].decide(pod)
+            stays = self._replica.uids.difference(change.gone)
+            yield again.decide(pod) if again is not None and stays <= again.uids else None

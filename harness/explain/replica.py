@@ -56,6 +56,11 @@ class Replica:
         self._pods = list(pods)
 
     @property
+    def uids(self) -> frozenset[str]:
+        """Who is here."""
+        return frozenset(pod.uid for pod in self._pods)
+
+    @property
     def residents(self) -> tuple[Resident, ...]:
         """Who is here, in the order of arrival, with what they hold now."""
         return tuple(Resident(pod, self._given(pod)) for pod in self._pods)
@@ -133,14 +138,15 @@ class Replica:
         return Room(self.setup.allocatable, [requests_of(pod) for pod in self._pods])
 
 
-def played(setup: Setup, pods: Iterable[Pod]) -> tuple[Replica, tuple[Pod, ...]] | None:
-    """A node that was empty, after pods have come in their order, and those that it refused; None: it cannot start."""
+def played(setup: Setup, pods: Iterable[Pod]) -> Replica | None:
+    """A node that was empty, after pods have come in their order; None: it cannot start."""
     try:
         found = Replica(setup)
     except UserError:
         return None
-    refused = tuple(pod for pod in pods if not found.admit(pod).verdict.admitted)
-    return found, refused
+    for pod in pods:
+        found.admit(pod)
+    return found
 
 
 def with_policy(setup: Setup, policy: str, scope: str) -> Setup:
@@ -161,7 +167,8 @@ def _managers(setup: Setup) -> Managers:
 
 def _double(managers: Managers) -> bool:
     """Whether a CPU that somebody holds is reserved now."""
-    reserved = managers.cpu.topology.node_of.keys() - managers.cpu.allocatable if managers.cpu.allocatable else set()
+    allocatable = managers.cpu.allocatable
+    reserved = managers.cpu.topology.node_of.keys() - allocatable if allocatable else set()
     return any(cpus & reserved for cpus in managers.cpu.assignments.values())
 
 

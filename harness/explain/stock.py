@@ -59,12 +59,13 @@ def _limit(resource: str, container: Container) -> int:
 def _cpus(managers: Managers, pod: Pod, container: Container | None) -> Stock:
     cpu = managers.cpu
     wanted = exclusive_cpus(pod, container) if container else exclusive_cpus_of_pod(pod)
-    if not cpu.allocatable:
+    allocatable = cpu.allocatable
+    if not allocatable:
         return Stock(CPU, 0, {}, {}, {})
     free, most, total = (dict.fromkeys(cpu.topology.nodes, 0) for _ in range(3))
     for one, node in cpu.topology.node_of.items():
         total[node] += 1
-        most[node] += one in cpu.allocatable
+        most[node] += one in allocatable
     for one in cpu.free:
         free[cpu.topology.node_of[one]] += 1
     return Stock(CPU, wanted, free, most, total)
@@ -91,7 +92,9 @@ def _memory(managers: Managers, pod: Pod, container: Container | None) -> list[S
 
 
 def _devices(managers: Managers, resource: str, wanted: int) -> Stock:
-    free, most, total = {}, {}, {}  # type: dict[int, int], dict[int, int], dict[int, int]
+    free: dict[int, int] = {}
+    most: dict[int, int] = {}
+    total: dict[int, int] = {}
     unused = managers.devices.free().get(resource, frozenset())
     healthy = managers.devices.healthy().get(resource, frozenset())
     nowhere = 0

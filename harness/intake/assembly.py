@@ -1,4 +1,4 @@
-"""A node put together from what somebody knows of it; whatever is not known is assumed, and every assumption is said."""
+"""A node put together from what is known of it; what is not known is assumed, and every assumption is said."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,9 @@ Settings = Mapping[str, Setting]
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A node to try things on, in which order its pods came if that is known, and what was assumed."""
+    """A node to try things on, the pods that were said to be there, in their order if that is known, and what was
+    assumed.
+    """
 
     replica: Replica
     history: tuple[Pod, ...] | None
@@ -66,15 +68,12 @@ def assemble(
         if "/" in resource and resource not in setup.devices:
             said.say(f"nobody offers {resource} here: a kubelet admits the pod without it; --plugins tells of devices")
     replica = Replica(setup)
-    came = []
     for pod in running:
         verdict = replica.admit(pod).verdict
-        if verdict.admitted:
-            came.append(pod)
-        else:
+        if not verdict.admitted:
             why = f"{verdict.reason}: {verdict.message}" if verdict.message else verdict.reason
             said.say(f"the running pod {pod.namespace}/{pod.name} is left out: this node would refuse it ({why})")
-    return Assembled(replica, tuple(came), tuple(said.lines))
+    return Assembled(replica, tuple(running), tuple(said.lines))
 
 
 def setup_of(
@@ -149,8 +148,8 @@ def _memory_reserved(config: NodeConfig, machine: NodeDescription, said: Assumpt
         said.say(f"reservedMemory {bytes_text(own + evicted)} on NUMA node {node}: the Static policy needs it told")
         return replace(config, reserved_memory={node: {MEMORY: own + evicted}})
     said.say(
-        f"reserved for the node: {bytes_text(told)} of memory, as reservedMemory says; systemReserved, kubeReserved and "
-        f"evictionHard make {bytes_text(own + evicted)}, and a kubelet would not start"
+        f"reserved for the node: {bytes_text(told)} of memory, as reservedMemory says; systemReserved, kubeReserved "
+        f"and evictionHard make {bytes_text(own + evicted)}, and a kubelet would not start"
     )
     return replace(
         config,

@@ -1,7 +1,8 @@
 """An explanation for people, in a terminal."""
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.decision.assignment import Assignment
@@ -16,7 +17,7 @@ WIDTH = 80
 def explanation_lines(
     explanation: Explanation, machine: str, assumptions: Sequence[str] = (), drawing: Sequence[str] = ()
 ) -> Iterator[str]:
-    """The verdict first, then why, what would help, what other policies would do, where things are, what was assumed."""
+    """The verdict, why, what would help, what other policies would do, the drawing, and what was assumed."""
     trace, pod = explanation.trace, explanation.pod
     yield from _folded(f"pod {pod.namespace}/{pod.name} on {machine}: policy {trace.policy}, scope {trace.scope}", "")
     yield from _folded(_headline(explanation), "")
@@ -58,14 +59,31 @@ def given_text(given: Assignment) -> str:
     return "; ".join(parts)
 
 
+def short_text(given: Assignment, node_of: Mapping[int, int]) -> str:
+    """How much of what a container gets, by NUMA node."""
+    counts: dict[str, Counter[str]] = {}
+    for cpu in given.cpus:
+        counts.setdefault("CPUs", Counter())[str(node_of[cpu])] += 1
+    for resource, devices in given.devices.items():
+        for one in devices:
+            counts.setdefault(resource, Counter())["+".join(map(str, one.numa)) if one.numa else "any"] += 1
+    parts = [
+        f"{name} {', '.join(f'{number} of NUMA {node}' for node, number in sorted(found.items()))}"
+        for name, found in counts.items()
+    ]
+    parts += [f"{block.resource} of NUMA {'+'.join(map(str, block.nodes))}" for block in given.memory]
+    return "; ".join(parts) or "shared CPUs"
+
+
 def matrix_lines(explanation: Explanation) -> Iterator[str]:
     """A line for each policy and scope, the node's own marked."""
     own = (explanation.trace.policy, explanation.trace.scope)
+    node_of = explanation.replica.managers.cpu.topology.node_of
     for cell in explanation.matrix:
         mark = "*" if (cell.policy, cell.scope) == own else " "
         head = f"{mark} {cell.policy:<16} {cell.scope:<{max(map(len, SCOPES))}}  "
         yield from textwrap.wrap(
-            f"{head}{_cell_text(cell)}",
+            f"{head}{_cell_text(cell, node_of)}",
             WIDTH,
             subsequent_indent=" " * len(head),
             break_long_words=True,
@@ -73,19 +91,20 @@ def matrix_lines(explanation: Explanation) -> Iterator[str]:
         )
 
 
-def _cell_text(cell: Cell) -> str:
+def _cell_text(cell: Cell, node_of: Mapping[int, int]) -> str:
     if cell.trace is None:
         return "the node would not start so"
-    text = _outcome(cell.trace)
+    text = _outcome(cell.trace, node_of)
     if cell.afresh is not None:
-        text += f" (had the other pods come under it, too: {_outcome(cell.afresh)})"
+        text += f" (had the other pods come under it, too: {_outcome(cell.afresh, node_of)})"
     return text
 
 
-def _outcome(trace: Trace) -> str:
+def _outcome(trace: Trace, node_of: Mapping[int, int]) -> str:
     if not trace.verdict.admitted:
         return f"refused: {trace.verdict.reason}"
-    return "admitted: " + " | ".join(f"{name}: {given_text(given)}" for name, given in trace.given.items())
+    given = [(name, short_text(one, node_of)) for name, one in trace.given.items()]
+    return "admitted: " + " | ".join(text if len(given) == 1 else f"{name}: {text}" for name, text in given)
 
 
 def _section(title: str, lines: Sequence[str]) -> Iterator[str]:

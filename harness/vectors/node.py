@@ -31,7 +31,7 @@ def replay(case: dict[str, Any]) -> list[dict[str, Any] | None]:
         pod = pod_from(event["admit"])
         uids[pod.name] = pod.uid
         port.calls.clear()
-        results.append(_result(managers.admit(pod), port.calls, numa))
+        results.append(result_of(managers.admit(pod), port.calls, numa))
     return results
 
 
@@ -84,11 +84,12 @@ def differences(case: dict[str, Any], answer: list[dict[str, Any] | None]) -> li
     for number, (event, result) in enumerate(zip(case["events"], answer, strict=True)):
         if result is not None:
             where = f"events[{number}] {event['admit']['metadata']['name']}"
-            found += [f"{where}: {text}" for text in _different(event["result"], result)]
+            found += [f"{where}: {text}" for text in different(event["result"], result)]
     return found
 
 
-def _result(trace: Trace, calls: Iterable[dict[str, Any]], numa: dict[str, Any]) -> dict[str, Any]:
+def result_of(trace: Trace, calls: Iterable[dict[str, Any]], numa: dict[str, Any]) -> dict[str, Any]:
+    """A decision in the form of a record; `numa`: the NUMA nodes of devices by id."""
     verdict = trace.verdict
     containers = {name: _container(given, numa) for name, given in trace.given.items()}
     return {
@@ -114,7 +115,8 @@ def _container(assignment: Assignment, numa: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _different(recorded: dict[str, Any], result: dict[str, Any]) -> list[str]:
+def different(recorded: dict[str, Any], result: dict[str, Any]) -> list[str]:
+    """What differs in one result."""
     plain = ("admitted", "reason", "message")
     found = [
         f"{key}: recorded {recorded[key]!r}, here {result[key]!r}" for key in plain if recorded[key] != result[key]

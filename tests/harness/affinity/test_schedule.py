@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from numaproof.fake_sysfs import preset
 from numaproof.harness.affinity.ledger import Holding, used
-from numaproof.harness.affinity.machine_kind import MachineKind, default_config, devices_of, machine_kind
+from numaproof.harness.affinity.machine_kind import MachineKind, default_config, machine_kind
+from numaproof.harness.decision.discovery import devices_of
 from numaproof.harness.affinity.needs import needs_of
 from numaproof.harness.affinity.node_topology import DeviceStock, NodeTopology, zone_statuses
 from numaproof.harness.affinity.schedule import Placement, Tally, schedule, tally
