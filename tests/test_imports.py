@@ -17,8 +17,10 @@ RANKS = (
     ("providers", "cost"),
     ("decision",),
     ("affinity",),
+    ("explain",),
     ("vectors", "scenario"),
     ("node", "runtimes"),
+    ("intake",),
     ("rig",),
     ("conformance",),
     ("report",),
@@ -36,7 +38,7 @@ BESIDE = {
 }
 
 # What deciding must not touch: files, sockets, processes, clocks.
-PURE = ("pods", "topology", "providers", "cost", "decision", "affinity")
+PURE = ("pods", "topology", "providers", "cost", "decision", "affinity", "explain")
 IMPURE = {
     *("os", "pathlib", "shutil", "tempfile"),
     *("socket", "subprocess", "threading", "asyncio", "signal"),

@@ -444,6 +444,10 @@ class ExplainResponse(google.protobuf.message.Message):
     POD_FIELD_NUMBER: builtins.int
     FAILURE_FIELD_NUMBER: builtins.int
     SHORTAGE_FIELD_NUMBER: builtins.int
+    BLAME_FIELD_NUMBER: builtins.int
+    WHY_FIELD_NUMBER: builtins.int
+    REMEDIES_FIELD_NUMBER: builtins.int
+    MATRIX_FIELD_NUMBER: builtins.int
     policy: builtins.str
     scope: builtins.str
     """"container" or "pod"."""
@@ -465,6 +469,22 @@ class ExplainResponse(google.protobuf.message.Message):
     def shortage(self) -> global___Shortage:
         """What the node has too little of, if that refuses the pod."""
 
+    @property
+    def blame(self) -> global___Blame:
+        """What decided; absent: the pod is admitted, and all that it gets is on one NUMA node."""
+
+    @property
+    def why(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Why, in sentences."""
+
+    @property
+    def remedies(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Remedy]:
+        """Changes that were tried, and help."""
+
+    @property
+    def matrix(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___PolicyVerdict]:
+        """What the node would decide under other policies and scopes."""
+
     def __init__(
         self,
         *,
@@ -475,11 +495,125 @@ class ExplainResponse(google.protobuf.message.Message):
         pod: global___Pod | None = ...,
         failure: global___Failure | None = ...,
         shortage: global___Shortage | None = ...,
+        blame: global___Blame | None = ...,
+        why: collections.abc.Iterable[builtins.str] | None = ...,
+        remedies: collections.abc.Iterable[global___Remedy] | None = ...,
+        matrix: collections.abc.Iterable[global___PolicyVerdict] | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["failure", b"failure", "pod", b"pod", "shortage", b"shortage", "verdict", b"verdict"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["decisions", b"decisions", "failure", b"failure", "pod", b"pod", "policy", b"policy", "scope", b"scope", "shortage", b"shortage", "verdict", b"verdict"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["blame", b"blame", "failure", b"failure", "pod", b"pod", "shortage", b"shortage", "verdict", b"verdict"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["blame", b"blame", "decisions", b"decisions", "failure", b"failure", "matrix", b"matrix", "pod", b"pod", "policy", b"policy", "remedies", b"remedies", "scope", b"scope", "shortage", b"shortage", "verdict", b"verdict", "why", b"why"]) -> None: ...
 
 global___ExplainResponse = ExplainResponse
+
+@typing.final
+class Blame(google.protobuf.message.Message):
+    """What decided that a pod is refused, or that what it gets is not on one NUMA node."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    @typing.final
+    class FreeEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.int
+        value: builtins.int
+        def __init__(
+            self,
+            *,
+            key: builtins.int = ...,
+            value: builtins.int = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+    WHAT_FIELD_NUMBER: builtins.int
+    CAUSE_FIELD_NUMBER: builtins.int
+    RESOURCE_FIELD_NUMBER: builtins.int
+    CONTAINER_FIELD_NUMBER: builtins.int
+    WANTED_FIELD_NUMBER: builtins.int
+    FREE_FIELD_NUMBER: builtins.int
+    OTHERS_FIELD_NUMBER: builtins.int
+    what: builtins.str
+    """"cpu", "memory", "devices", "qos", "fit" or "policy"."""
+    cause: builtins.str
+    """Why, in a word: "in use", "too much", "apart" ..."""
+    resource: builtins.str
+    container: builtins.str
+    """Empty: the pod as a whole."""
+    wanted: builtins.int
+    """CPUs and devices in pieces, memory in bytes."""
+    @property
+    def free(self) -> google.protobuf.internal.containers.ScalarMap[builtins.int, builtins.int]:
+        """By NUMA node."""
+
+    @property
+    def others(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """The resources that it does not go with, or that are short as well."""
+
+    def __init__(
+        self,
+        *,
+        what: builtins.str = ...,
+        cause: builtins.str = ...,
+        resource: builtins.str = ...,
+        container: builtins.str = ...,
+        wanted: builtins.int = ...,
+        free: collections.abc.Mapping[builtins.int, builtins.int] | None = ...,
+        others: collections.abc.Iterable[builtins.str] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["cause", b"cause", "container", b"container", "free", b"free", "others", b"others", "resource", b"resource", "wanted", b"wanted", "what", b"what"]) -> None: ...
+
+global___Blame = Blame
+
+@typing.final
+class Remedy(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    CHANGE_FIELD_NUMBER: builtins.int
+    APPLY_FIELD_NUMBER: builtins.int
+    VERDICT_FIELD_NUMBER: builtins.int
+    change: builtins.str
+    apply: builtins.str
+    """The same for programs, as JSON: {"pod": {CONTAINER: {RESOURCE: AMOUNT}}}, {"config": {...}} or {"remove": [PODS]}."""
+    @property
+    def verdict(self) -> global___Verdict: ...
+    def __init__(
+        self,
+        *,
+        change: builtins.str = ...,
+        apply: builtins.str = ...,
+        verdict: global___Verdict | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["verdict", b"verdict"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["apply", b"apply", "change", b"change", "verdict", b"verdict"]) -> None: ...
+
+global___Remedy = Remedy
+
+@typing.final
+class PolicyVerdict(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    POLICY_FIELD_NUMBER: builtins.int
+    SCOPE_FIELD_NUMBER: builtins.int
+    VERDICT_FIELD_NUMBER: builtins.int
+    policy: builtins.str
+    scope: builtins.str
+    @property
+    def verdict(self) -> global___Verdict:
+        """Absent: the node would not start so."""
+
+    def __init__(
+        self,
+        *,
+        policy: builtins.str = ...,
+        scope: builtins.str = ...,
+        verdict: global___Verdict | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["verdict", b"verdict"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["policy", b"policy", "scope", b"scope", "verdict", b"verdict"]) -> None: ...
+
+global___PolicyVerdict = PolicyVerdict
 
 @typing.final
 class Decision(google.protobuf.message.Message):
@@ -665,19 +799,23 @@ class Failure(google.protobuf.message.Message):
     CONTAINER_FIELD_NUMBER: builtins.int
     PROVIDER_FIELD_NUMBER: builtins.int
     REASON_FIELD_NUMBER: builtins.int
+    RESOURCE_FIELD_NUMBER: builtins.int
     container: builtins.str
     provider: builtins.str
     """"cpu", "memory", "devices", or one that was added."""
     reason: builtins.str
     """The kubelet's."""
+    resource: builtins.str
+    """That could not be given; empty: the provider's only one, or all of them."""
     def __init__(
         self,
         *,
         container: builtins.str = ...,
         provider: builtins.str = ...,
         reason: builtins.str = ...,
+        resource: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["container", b"container", "provider", b"provider", "reason", b"reason"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["container", b"container", "provider", b"provider", "reason", b"reason", "resource", b"resource"]) -> None: ...
 
 global___Failure = Failure
 

@@ -69,6 +69,8 @@ class Managers:
         allocated: Allocated | None = None,
         providers: Iterable[HintProvider] = (),  # asked after the kubelet's own
     ) -> None:
+        self.description = machine
+        self.config = config
         # Who may hold something: the pods that are here, and the one that is being decided about.
         self._holders: set[str] = set()
         # What plugins say that their devices cost, by resource; one that says nothing is not in it.

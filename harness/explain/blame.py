@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from numaproof.harness.decision.trace import Trace
-from numaproof.harness.explain.alignment import unaligned_container
+from numaproof.harness.explain.alignment import is_spread, unaligned_container
 from numaproof.harness.explain.pinning import why_not_pinned
 from numaproof.harness.explain.replica import Attempt, Replica
 from numaproof.harness.explain.stock import CPU, Stock
@@ -75,9 +75,11 @@ def _unaligned(replica: Replica, pod: Pod, attempt: Attempt, empty: Trace, name:
     """Why a pod that is admitted is not on one NUMA node; `name`: the container that is not."""
     trace = attempt.trace
     unpinned = why_not_pinned(pod)
-    if unpinned is not None:
+    machine = replica.setup.description
+    spread = any(is_spread(one, machine) for container, one in trace.given.items() if name in ("", container))
+    if unpinned is not None and not spread:
         return Blame(QOS, unpinned.cause, unpinned.resource, unpinned.container)
-    if replica.setup.config.cpu_policy == "none":
+    if replica.setup.config.cpu_policy == "none" and not spread:
         return Blame(POLICY, "cpuManagerPolicy none")
     step = next((one for one in trace.steps if one.container == name), None)
     if step is None or trace.policy == SELECTING_POLICY:

@@ -41,12 +41,18 @@ class Explanation:
 
 
 def explain(
-    replica: Replica, pod: Pod, history: Sequence[Pod] | None = None, *, attempt: Attempt | None = None
+    replica: Replica,
+    pod: Pod,
+    history: Sequence[Pod] | None = None,
+    *,
+    attempt: Attempt | None = None,
+    alone: bool = False,
 ) -> Explanation:
     """Why a node decides about a pod as it does, and what would help; the node is as it was afterwards.
 
     `history`: the pods that are there, in the order in which they came, if that is known. `attempt`: the decision,
-    where the node itself has made it already.
+    where the node itself has made it already. `alone`: nothing else is tried, as the replica does not know all that
+    takes part.
     """
     attempt = attempt or replica.attempt(pod)
     empty = Replica(replica.setup).decide(pod)
@@ -57,8 +63,9 @@ def explain(
         aligned = not attempt.trace.verdict.admitted or unaligned_container(pod, trace, machine) is None
         return trace.verdict.admitted and aligned
 
-    remedies = find_remedies(replica, pod, blame, is_wanted, history) if blame else ()
-    return Explanation(pod, replica, attempt, blame, empty, remedies, _matrix(replica, pod, attempt, history))
+    remedies = find_remedies(replica, pod, blame, is_wanted, history) if blame and not alone else ()
+    matrix = () if alone else _matrix(replica, pod, attempt, history)
+    return Explanation(pod, replica, attempt, blame, empty, remedies, matrix)
 
 
 def _matrix(replica: Replica, pod: Pod, attempt: Attempt, history: Sequence[Pod] | None) -> tuple[Cell, ...]:

@@ -86,7 +86,8 @@ def stock_text(stock: Stock) -> str:
 def _blame_lines(explanation: Explanation) -> Iterator[str]:
     blame = explanation.blame
     if blame is None:
-        yield "everything that the pod asks for comes from one NUMA node"
+        whose = "the pod" if explanation.trace.scope == "pod" or len(explanation.trace.given) == 1 else "each container"
+        yield f"everything that {whose} asks for comes from one NUMA node"
     elif blame.what == causes.QOS:
         yield _qos_line(explanation, blame)
     elif blame.what == causes.FIT:

@@ -1,6 +1,6 @@
 """A node to try things on: the managers in some state, on which decisions are made and taken back."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from numaproof.errors import UserError
@@ -12,6 +12,7 @@ from numaproof.harness.explain.stock import Stock, stocks
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.providers.devices.port import PreferredPort
+from numaproof.harness.providers.memory import MachineState
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,11 @@ class Attempt:
 
     trace: Trace
     stocks: Mapping[str, Stock]  # of what the container asks for that was refused, or else the whole pod; by resource
+
+
+def attempt_of(managers: Managers, pod: Pod, trace: Trace) -> Attempt:
+    """A decision that was just made, before it is taken back."""
+    return Attempt(trace, stocks(managers, pod, _refused_container(pod, trace)))
 
 
 class Replica:
@@ -87,8 +93,7 @@ class Replica:
         """Decide about a pod, and take it back."""
         checkpoint = self.managers.checkpoint()
         try:
-            trace = self.managers.admit(pod, self._room())
-            return Attempt(trace, stocks(self.managers, pod, _refused_container(pod, trace)))
+            return attempt_of(self.managers, pod, self.managers.admit(pod, self._room()))
         finally:
             self.managers.rollback(checkpoint)
 
@@ -119,15 +124,7 @@ class Replica:
         """The node after a restart with another setup, its pods holding what they hold; None: that cannot be."""
         gone = set(without)
         kept = [resident for resident in self.residents if resident.pod.uid not in gone]
-        try:
-            found = Replica(setup, pods=[resident.pod for resident in kept])
-            memory = None if gone else self.managers.memory.state or None
-            found.managers.restore(((one.pod, one.given) for one in kept), memory)
-        except UserError:
-            return None
-        if _double(found.managers):
-            return None
-        return found
+        return restored(setup, kept, None if gone else self.managers.memory.state or None)
 
     def _given(self, pod: Pod) -> dict[str, Assignment]:
         return {one.name: self.managers.assignment(pod.uid, one.name) for one in pod.all_containers()}
@@ -136,6 +133,16 @@ class Replica:
         if self.setup.allocatable is None:
             return None
         return Room(self.setup.allocatable, [requests_of(pod) for pod in self._pods])
+
+
+def restored(setup: Setup, residents: Sequence[Resident], memory: MachineState | None) -> Replica | None:
+    """A node whose pods hold what they hold, and its NUMA nodes' memory if that is known; None: that cannot be."""
+    try:
+        found = Replica(setup, pods=[resident.pod for resident in residents])
+        found.managers.restore(((one.pod, one.given) for one in residents), memory)
+    except UserError:
+        return None
+    return None if _double(found.managers) else found
 
 
 def played(setup: Setup, pods: Iterable[Pod]) -> Replica | None:

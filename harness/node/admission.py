@@ -17,10 +17,12 @@ from numaproof.harness.decision.fit import Room, whole_amounts
 from numaproof.harness.decision.managers import Managers
 from numaproof.harness.decision.reservations import Reservations
 from numaproof.harness.decision.trace import Trace
+from numaproof.harness.explain.replica import Attempt, attempt_of
 from numaproof.harness.node import saving
 from numaproof.harness.node.deciding import Decider
 from numaproof.harness.node.encode.control import pod_message, verdict_message
 from numaproof.harness.node.events import EventLog
+from numaproof.harness.node.explaining import Moment, explained, moment_of
 from numaproof.harness.node.house_rules import HouseRules
 from numaproof.harness.node.keeping import Keeper
 from numaproof.harness.node.manifests import bound_manifest, check_manifest, is_same_request, read_manifest
@@ -235,17 +237,22 @@ class Admissions:
         # Under a uid of its own, as the pod may be here already, and has to stay as it is.
         another = replace(named, uid=f"explained-{uuid.uuid4()}")
 
-        def attempt() -> Trace:
+        def attempt() -> tuple[Moment, Pod, Attempt]:
             pod = self._rules.settled(another)
             self._rules.check(pod)
             room = self._room(None)
+            here = [record.pod for record in self._records if record.phase is Phase.ADMITTED]
+            moment = moment_of(self._managers, self._allocatable, here)
             verdict = self._rules.refusal(pod) or self._has_to_wait(pod, room)
-            return self._ruled(verdict) if verdict else self._attempt(pod, room)
+            trace = self._ruled(verdict) if verdict else self._attempt(pod, room)
+            return moment, pod, attempt_of(self._managers, pod, trace)
 
-        trace = self._decider.run(attempt, keep=False)
+        moment, pod, attempted = self._decider.run(attempt, keep=False)
+        trace = attempted.trace
+        told = explained(moment, pod, attempted)
         if not trace.verdict.admitted:
-            return Explanation(trace, PodView(named, content))
-        return Explanation(trace, pod_view(named, content, trace.given))
+            return Explanation(trace, PodView(named, content), told)
+        return Explanation(trace, pod_view(named, content, trace.given), told)
 
     def _known(self, record: PodRecord) -> PodRecord | None:
         """The same pod, if it is admitted already: who asks twice, for want of the first answer, gets that one."""

@@ -9,6 +9,7 @@ from numaproof.harness.affinity.node_topology import NodeTopology
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as plugin_api
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.trace import Trace
+from numaproof.harness.explain.explanation import Explanation as Told
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.providers.memory import Block, MachineState
@@ -78,6 +79,7 @@ class Explanation:
 
     trace: Trace
     pod: PodView
+    told: Told | None  # why, and what would help; None: nobody can tell
 
 
 @dataclass(frozen=True, slots=True)

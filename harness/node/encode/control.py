@@ -1,15 +1,20 @@
 """Decisions, pods and devices as messages of the control service."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from heapq import nlargest
 from itertools import islice
+from typing import Any
 
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.cost.pairs import pairs
 from numaproof.harness.decision.selection import Account
 from numaproof.harness.decision.trace import Trace
+from numaproof.harness.explain.blame import Blame
+from numaproof.harness.explain.explanation import Explanation as Told
+from numaproof.harness.explain.reasons import why
 from numaproof.harness.node.plugins import PluginView
 from numaproof.harness.node.snapshot import Admission, BindingView, ContainerView, Explanation, NodeSnapshot, PodView
 from numaproof.harness.pods.qos import qos_class
@@ -110,6 +115,47 @@ def explain_message(explanation: Explanation) -> api.ExplainResponse:
         pod=pod_message(explanation.pod),
         failure=None if trace.failure is None else api.Failure(**asdict(trace.failure)),
         shortage=None if trace.shortage is None else api.Shortage(**asdict(trace.shortage)),
+        **_told(explanation.told),
+    )
+
+
+def _told(told: Told | None) -> dict[str, Any]:
+    """Why, and what would help."""
+    if told is None:
+        return {}
+    blame = told.blame
+    return {
+        "blame": None if blame is None else _blame_message(blame),
+        "why": why(told),
+        "remedies": [
+            api.Remedy(
+                change=one.change.text,
+                apply=json.dumps(one.change.apply),
+                verdict=verdict_message(one.trace.verdict),
+            )
+            for one in told.remedies
+        ],
+        "matrix": [
+            api.PolicyVerdict(
+                policy=cell.policy,
+                scope=cell.scope,
+                verdict=None if cell.trace is None else verdict_message(cell.trace.verdict),
+            )
+            for cell in told.matrix
+        ],
+    }
+
+
+def _blame_message(blame: Blame) -> api.Blame:
+    stock = blame.stock
+    return api.Blame(
+        what=blame.what,
+        cause=blame.cause,
+        resource=blame.resource,
+        container=blame.container,
+        wanted=stock.wanted if stock else 0,
+        free=stock.free if stock else {},
+        others=blame.others,
     )
 
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from numaproof.fake_sysfs import preset
 from numaproof.harness.affinity.ledger import Holding, used
 from numaproof.harness.affinity.machine_kind import MachineKind, default_config, machine_kind
-from numaproof.harness.decision.discovery import devices_of
 from numaproof.harness.affinity.needs import needs_of
 from numaproof.harness.affinity.node_topology import DeviceStock, NodeTopology, zone_statuses
 from numaproof.harness.affinity.schedule import Placement, Tally, schedule, tally
 from numaproof.harness.affinity.targets import MachineTarget, ZoneTarget
+from numaproof.harness.decision.discovery import devices_of
 from numaproof.harness.decision.managers import Managers
 from numaproof.harness.pods.pod import Pod
 from tests.harness.affinity.test_predicate import node, zone
