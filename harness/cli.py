@@ -19,7 +19,7 @@ COMMANDS = {
     "schedule": "place pods on nodes by their NUMA nodes, and compare with the plain fit check",
     "policies": "compare the Topology Manager's policies for every combination of hints",
     "vectors": "replay recorded decisions of the kubelet",
-    "node": "run the reference node, or ask one that runs: status, admit, bind, remove, taint, quota",
+    "node": "run the reference node, or ask one that runs: status, admit, explain, bind, remove, taint, quota",
     "plugin": "run a fake device plugin",
     "run": "run scenarios against the reference node, on machines that do not exist",
     "check": "check a device plugin against what the kubelet requires of it",

@@ -1,4 +1,4 @@
-"""What a user asks of a node that runs: its status, and to admit, bind and remove pods, to change taints and quotas."""
+"""What a user asks of a node that runs: its status, why it decides so, to admit, bind and remove pods, and more."""
 
 import argparse
 import json
@@ -18,6 +18,7 @@ from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
 from numaproof.harness.node.bind_token import NAME as TOKEN
 from numaproof.harness.node.plugins.sockets import fits
 from numaproof.harness.pods.taints import Taint, taint_from_text
+from numaproof.harness.rig.explained import explanation_lines
 from numaproof.harness.unix_http import get_page
 
 _SECONDS = 120
@@ -38,6 +39,8 @@ def add_actions(parser: argparse.ArgumentParser) -> None:
         actions, "admit", "give a pod to it, which is admitted, waits to be bound, or is refused (exit code 1)"
     )
     admit.add_argument("pod", type=Path, metavar="POD.yaml", help="a Pod manifest")
+    explain = _action(actions, "explain", "why it would admit or refuse a pod, and what would help (exit code 1)")
+    explain.add_argument("pod", type=Path, metavar="POD.yaml", help="a Pod manifest")
     bind = _action(actions, "bind", "give a pod that waits its place; takes ROOT/bind.token (exit code 1: refused)")
     bind.add_argument("pod", metavar="[NAMESPACE/]POD", help="its name, or uid")
     bind.add_argument("--numa-node", metavar="ID", help="what its spec.numaNodeID becomes")
@@ -72,6 +75,8 @@ def run_action(args: argparse.Namespace) -> int:
             return 0
         if args.action in ("admit", "bind"):
             return _placed(args, control)
+        if args.action == "explain":
+            return _explained(_manifest(args.pod), control)
         if args.action == "remove":
             control.Remove(api.RemoveRequest(pod=_reference(args.pod, control)), timeout=_SECONDS)
         elif args.action == "taint":
@@ -96,11 +101,7 @@ def _page(args: argparse.Namespace) -> str:
 def _placed(args: argparse.Namespace, control: api_grpc.ControlStub) -> int:
     answer: api.AdmitResponse | api.BindResponse
     if args.action == "admit":
-        try:
-            manifest = args.pod.read_text()
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"{args.pod}: cannot be read ({error}); give a Pod manifest") from None
-        answer = control.Admit(api.AdmitRequest(manifest=manifest), timeout=_SECONDS)
+        answer = control.Admit(api.AdmitRequest(manifest=_manifest(args.pod)), timeout=_SECONDS)
     else:
         if args.numa_node is None and args.cpus is None:
             raise UserError("bind: nothing is given; give --numa-node, --cpus or both")
@@ -115,6 +116,22 @@ def _placed(args: argparse.Namespace, control: api_grpc.ControlStub) -> int:
         return 0
     print(f"{answer.pod.namespace}/{answer.pod.name}: {verdict.reason}: {verdict.message}")
     return 0 if verdict.reason == PENDING else 1
+
+
+def _manifest(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); give a Pod manifest") from None
+
+
+def _explained(manifest: str, control: api_grpc.ControlStub) -> int:
+    answer = control.Explain(api.ExplainRequest(manifest=manifest), timeout=_SECONDS)
+    verdict, name = answer.verdict, f"{answer.pod.namespace}/{answer.pod.name}"
+    print(f"{name}: {'admitted' if verdict.admitted else f'{verdict.reason}: {verdict.message}'}")
+    for line in explanation_lines(answer):
+        print(f"  {line}")
+    return 0 if verdict.admitted else 1
 
 
 def _token(root: Path) -> str:

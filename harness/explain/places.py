@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.topology.bitmask import NodeMask, ids_of
 from numaproof.harness.topology.hints import HintFamily, TopologyHint
 from numaproof.harness.topology.mask_search import lowest_mask, smallest_size
@@ -84,5 +85,11 @@ def mask_text(mask: NodeMask | None) -> str:
     """NUMA nodes as sentences name them."""
     if mask is None:
         return "any NUMA node"
-    ids = ids_of(mask)
-    return f"NUMA node {ids[0]}" if len(ids) == 1 else f"NUMA nodes {'+'.join(map(str, ids))}"
+    return nodes_text(ids_of(mask))
+
+
+def nodes_text(ids: Sequence[int]) -> str:
+    """NUMA nodes as sentences name them; several belong together."""
+    if len(ids) == 1:
+        return f"NUMA node {ids[0]}"
+    return f"NUMA nodes {'+'.join(map(str, ids)) if len(ids) == 2 else format_cpulist(ids)}"

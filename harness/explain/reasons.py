@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
+from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.explain import blame as causes
 from numaproof.harness.explain import pinning
 from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.explanation import Explanation
-from numaproof.harness.explain.places import mask_text, places, said_in, some_hints
+from numaproof.harness.explain.places import mask_text, nodes_text, places, said_in, some_hints
 from numaproof.harness.explain.replica import Resident
 from numaproof.harness.explain.stock import CPU, Stock
 from numaproof.harness.pods.quantity import bytes_text
@@ -66,15 +67,20 @@ def stock_text(stock: Stock) -> str:
     if not stock.total:
         where = f"{stock.nowhere} free, of no NUMA node" if stock.nowhere else "no NUMA node has any"
         return f"there is no topology: {where}"
-    shown = sorted(stock.total, key=lambda node: (-stock.free.get(node, 0), node))[:_SHOWN_NODES]
+    alike: dict[tuple[int, int, int], list[int]] = {}
+    for node in sorted(stock.total):
+        amounts = stock.free.get(node, 0), stock.most.get(node, 0), stock.total[node]
+        alike.setdefault(amounts, []).append(node)
+    shown = sorted(alike.items(), key=lambda item: -item[0][0])[:_SHOWN_NODES]
     parts = []
-    for node in sorted(shown):
-        free, most, total = (table.get(node, 0) for table in (stock.free, stock.most, stock.total))
+    for (free, most, total), nodes in sorted(shown, key=lambda item: item[1]):
         kept = f" ({_short(stock.resource, total)} in all)" if most != total and not _is_memory(stock.resource) else ""
+        have, each = ("has", "") if len(nodes) == 1 else ("have", " each")
+        amounts_text = f"{_short(stock.resource, free)} free of {_short(stock.resource, most)}{kept}{each}"
         parts.append(
-            f"NUMA node {node} has {_short(stock.resource, free)} free of {_short(stock.resource, most)}{kept}"
+            f"{'NUMA node' if len(nodes) == 1 else 'NUMA nodes'} {format_cpulist(nodes)} {have} {amounts_text}"
         )
-    rest = len(stock.total) - len(shown)
+    rest = sum(map(len, alike.values())) - sum(len(nodes) for _, nodes in shown)
     parts += [f"{rest} more NUMA nodes have no more than these"] if rest else []
     parts += [f"{stock.nowhere} free belong to no NUMA node"] if stock.nowhere else []
     return ", ".join(parts)
@@ -151,7 +157,7 @@ def _resource_lines(explanation: Explanation, blame: Blame) -> Iterator[str]:
         return
     sentence = {
         causes.IN_USE: f"{name}: {wants}; {have}; other pods hold the rest",
-        causes.TOO_MUCH: f"{name}: {wants}; {have}; that does not change when other pods go",
+        causes.TOO_MUCH: f"{name}: {wants}; {have}; that is too little even without any other pod",
         causes.APART: f"{name} and {others} are not to be had on the same NUMA nodes: {wants}; {have}",
         causes.WIDER: f"{name} needs more NUMA nodes than {others}, and all have to be on the same: {wants}; {have}",
         causes.LEFT_BY_INIT: f"{name}: what init containers leave has to be covered, and is elsewhere than {others}: "
@@ -159,7 +165,7 @@ def _resource_lines(explanation: Explanation, blame: Blame) -> Iterator[str]:
     }[blame.cause]
     yield sentence
     if blame.cause in (causes.IN_USE, causes.TOO_MUCH) and others:
-        yield f"{others}: not to be had together with it either"
+        yield f"{others}: would not do by itself, either"
 
 
 def _group_lines(explanation: Explanation, blame: Blame) -> Iterator[str]:
@@ -189,7 +195,8 @@ def _step_lines(explanation: Explanation, step: Step) -> Iterator[str]:
     stocks = explanation.attempt.stocks if not trace.verdict.admitted else {}
     for resource, hints in said.items():
         stock = stocks.get(resource)
-        amounts = f" ({stock_text(stock)})" if stock else ""
+        told = explanation.blame is not None and explanation.blame.resource == resource
+        amounts = f" ({stock_text(stock)})" if stock and not told else ""
         yield f"{who}: {resource} {_hint_text(hints)}{amounts}"
     for provider, hints in step.hints.items():
         if not hints:
@@ -248,10 +255,10 @@ def _held(resident: Resident, resource: str, node_of: Mapping[int, int]) -> dict
                 found[key] = found.get(key, 0) + 1
         for block in given.memory:
             if block.resource == resource:
-                key = f"NUMA node{'s' if len(block.nodes) > 1 else ''} {'+'.join(map(str, block.nodes))}"
+                key = nodes_text(block.nodes)
                 found[key] = found.get(key, 0) + block.size
         for device in given.devices.get(resource, ()):
-            key = f"NUMA node {'+'.join(map(str, device.numa))}" if device.numa else "no NUMA node"
+            key = nodes_text(device.numa) if device.numa else "no NUMA node"
             found[key] = found.get(key, 0) + 1
     return found
 

@@ -39,6 +39,7 @@ from numaproof.harness.node.plugins.sockets import ListeningSocket, private_dire
 from numaproof.harness.node.questions import SwitchboardPort
 from numaproof.harness.node.services.binding import BindingPost
 from numaproof.harness.node.services.control import MOST_WATCHERS, ControlService
+from numaproof.harness.node.services.explaining import ExplainPost
 from numaproof.harness.node.services.pod_resources import PodResourcesService
 from numaproof.harness.node.services.web import WebServer, json_page
 from numaproof.harness.node.snapshot import Admission, ContainerView, Explanation, NodeSnapshot, PodView
@@ -202,7 +203,8 @@ class Node:
             "/noderesourcetopology": lambda: json_page(resource_topology(self.snapshot().topology)),
             "/machine": lambda: json_page(machine_json(self.machine)),
         }
-        web = WebServer(self.http_socket, self._http_port, pages, BindingPost(self._admissions, token))
+        posts = (BindingPost(self._admissions, token), ExplainPost(self._admissions))
+        web = WebServer(self.http_socket, self._http_port, pages, posts)
         self.http_port = web.port
         stack.callback(web.close)
         stack.callback(self._events.close)

@@ -3,11 +3,13 @@
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.trace import Trace
 from numaproof.harness.explain.explanation import Cell, Explanation
+from numaproof.harness.explain.places import nodes_text
 from numaproof.harness.explain.reasons import amount_text, why
 from numaproof.harness.vocabulary import SCOPES
 
@@ -67,28 +69,38 @@ def short_text(given: Assignment, node_of: Mapping[int, int]) -> str:
     for resource, devices in given.devices.items():
         for one in devices:
             counts.setdefault(resource, Counter())["+".join(map(str, one.numa)) if one.numa else "any"] += 1
-    parts = [
-        f"{name} {', '.join(f'{number} of NUMA {node}' for node, number in sorted(found.items()))}"
-        for name, found in counts.items()
-    ]
-    parts += [f"{block.resource} of NUMA {'+'.join(map(str, block.nodes))}" for block in given.memory]
+    parts = [f"{name} {_by_count(found)}" for name, found in counts.items()]
+    parts += [f"{block.resource} of {nodes_text(block.nodes)}" for block in given.memory]
     return "; ".join(parts) or "shared CPUs"
+
+
+def _by_count(found: Mapping[str, int]) -> str:
+    """Counts by NUMA node, those that are alike together: "8 of each of NUMA 0, 1"."""
+    alike: dict[int, list[str]] = {}
+    for node, number in sorted(found.items(), key=lambda item: (len(item[0]), item[0])):
+        alike.setdefault(number, []).append(node)
+    return ", ".join(
+        f"{number} of NUMA {nodes[0]}" if len(nodes) == 1 else f"{number} of each of NUMA {_joined(nodes)}"
+        for number, nodes in alike.items()
+    )
+
+
+def _joined(nodes: Sequence[str]) -> str:
+    return format_cpulist(map(int, nodes)) if all(node.isdecimal() for node in nodes) else ", ".join(nodes)
 
 
 def matrix_lines(explanation: Explanation) -> Iterator[str]:
     """A line for each policy and scope, the node's own marked."""
     own = (explanation.trace.policy, explanation.trace.scope)
     node_of = explanation.replica.managers.cpu.topology.node_of
-    for cell in explanation.matrix:
-        mark = "*" if (cell.policy, cell.scope) == own else " "
-        head = f"{mark} {cell.policy:<16} {cell.scope:<{max(map(len, SCOPES))}}  "
-        yield from textwrap.wrap(
-            f"{head}{_cell_text(cell, node_of)}",
-            WIDTH,
-            subsequent_indent=" " * len(head),
-            break_long_words=True,
-            drop_whitespace=True,
-        )
+    for _, cells in groupby(explanation.matrix, key=lambda cell: cell.policy):
+        texts = {cell.scope: (cell, _cell_text(cell, node_of)) for cell in cells}
+        if len({text for _, text in texts.values()}) == 1:
+            texts = {"both": next(iter(texts.values()))}
+        for scope, (cell, text) in texts.items():
+            mark = "*" if cell.policy == own[0] and scope in (own[1], "both") else " "
+            head = f"{mark} {cell.policy:<16} {scope:<{max(map(len, SCOPES))}}  "
+            yield from textwrap.wrap(f"{head}{text}", WIDTH, subsequent_indent=" " * len(head))
 
 
 def _cell_text(cell: Cell, node_of: Mapping[int, int]) -> str:

@@ -10,6 +10,15 @@ _SHOWN = 4  # hints of a resource, and pairs of a selection; there can be more t
 _UNLISTED = {"nothing": "nothing", "farthest": "as much as the farthest"}
 
 
+def explanation_lines(answer: api.ExplainResponse) -> Iterator[str]:
+    """Why a pod would be decided about so, and what would help."""
+    # What a policy that selects chose says more than its reasons do.
+    selects = any(decision.rule == "cost" for decision in answer.decisions)
+    yield from decision_lines(answer) if selects or not answer.why else answer.why
+    for remedy in answer.remedies[:_SHOWN]:
+        yield f"would help: {remedy.change}"
+
+
 def decision_lines(answer: api.ExplainResponse) -> Iterator[str]:
     """What every resource wanted, and what the policy made of it; a line for each container, or one for the pod.
 

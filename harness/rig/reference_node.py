@@ -18,7 +18,7 @@ from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.providers.memory import Block
-from numaproof.harness.rig.explained import decision_lines, given_lines
+from numaproof.harness.rig.explained import explanation_lines, given_lines
 from numaproof.harness.rig.metrics_page import read_metrics
 from numaproof.harness.rig.observe.tool_views import View
 from numaproof.harness.rig.observe.workload import Workload
@@ -137,7 +137,7 @@ class ReferenceNode:
         lines: list[str] = []
 
         def answered() -> Outcome:
-            lines.extend(decision_lines(self._control.Explain(request, timeout=_CALL_SECONDS)))
+            lines.extend(explanation_lines(self._control.Explain(request, timeout=_CALL_SECONDS)))
             return Outcome(True)
 
         refused = self._answer("explain", answered).message

@@ -4,7 +4,7 @@ import json
 import socket
 import socketserver
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,6 @@ Page = Callable[[], tuple[str, str]]  # answers (content type, text)
 # Answers (status, JSON) to a path, the `Authorization` and a body; None: nothing is to be had at that path.
 Post = Callable[[str, str | None, bytes], tuple[int, object] | None]
 LONGEST_BODY = 64 << 10
-
-
-def _nothing(_path: str, _authorization: str | None, _body: bytes) -> tuple[int, object] | None:
-    return None
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -42,7 +38,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(status, *json_page({"message": f"give a Content-Length of at most {LONGEST_BODY} bytes"}))
             return
         body = self.rfile.read(int(length))
-        answer = self.server.post(self.path.partition("?")[0], self.headers.get("Authorization"), body)
+        path, authorization = self.path.partition("?")[0], self.headers.get("Authorization")
+        answers = (post(path, authorization, body) for post in self.server.posts)
+        answer = next((one for one in answers if one is not None), None)
         status, value = answer or (404, {"message": f"{self.path}: nothing is to be posted there"})
         self._answer(status, *json_page(value))
 
@@ -65,12 +63,12 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, listening: socket.socket, pages: Mapping[str, Page], post: Post) -> None:
+    def __init__(self, listening: socket.socket, pages: Mapping[str, Page], posts: Sequence[Post]) -> None:
         super().__init__(("", 0), _Handler, bind_and_activate=False)
         self.socket.close()
         self.socket = listening
         self.pages = pages
-        self.post = post
+        self.posts = posts
 
     def get_request(self) -> tuple[socket.socket, Any]:
         connection, _peer = self.socket.accept()
@@ -83,15 +81,15 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
 class WebServer:
     """Serves pages from construction until `close`."""
 
-    def __init__(self, path: Path, port: int | None, pages: Mapping[str, Page], post: Post = _nothing) -> None:
+    def __init__(self, path: Path, port: int | None, pages: Mapping[str, Page], posts: Sequence[Post] = ()) -> None:
         self._path = path
-        self._servers = [_Server(_unix_socket(path), pages, post)]
+        self._servers = [_Server(_unix_socket(path), pages, posts)]
         self.port: int | None = None
         try:
             if port is not None:
                 listening = _loopback_socket(port)
                 self.port = listening.getsockname()[1]
-                self._servers.append(_Server(listening, pages, post))
+                self._servers.append(_Server(listening, pages, posts))
         except UserError:
             self.close()
             raise

@@ -198,8 +198,10 @@ def test_why_a_pod_is_rejected_is_told(place: Path) -> None:
     done = run(place, story(place, steps=steps, matrix={"policy": ["restricted"], "machine": ["xeon-2s"]}))
     assert done.returncode == 1
     assert "steps[0]: expected admission, was rejected (TopologyAffinityError: " in done.stdout
-    assert f"the node: c: {GPU} prefers NUMA 0-1; cpu prefers NUMA 0 or NUMA 1; together NUMA 0" in done.stdout
-    assert ", not preferred: restricted refuses it" in done.stdout
+    assert f"the node: {GPU} needs more NUMA nodes than CPUs" in done.stdout
+    assert f"the node: container c: {GPU} prefers NUMA nodes 0+1" in done.stdout
+    assert ", not preferred; restricted admits only what every resource prefers" in done.stdout
+    assert f"the node: would help: ask for 1 {GPU} instead of 2 in container c" in done.stdout
 
 
 def test_nothing_is_taken_from_where_it_runs(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

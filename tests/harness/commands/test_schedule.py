@@ -186,7 +186,7 @@ def test_every_preset_does_without_a_configuration(capsys: pytest.CaptureFixture
 
 
 def test_stdin_is_bounded_and_text(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("numaproof.harness.commands.schedule.LARGEST", 10)
+    monkeypatch.setattr("numaproof.harness.commands.pod_files.LARGEST", 10)
     monkeypatch.setattr("sys.stdin", io.StringIO("# 345678901"))
     assert main(["schedule", "-", "--nodes", "xeon-2s"]) == 2
     assert "stdin: is longer than 10 characters" in capsys.readouterr().err
