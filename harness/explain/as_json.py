@@ -56,6 +56,9 @@ def blame_json(blame: Blame) -> dict[str, Any]:
             found[name] = {str(node): amount for node, amount in sorted(table.items())}
         if stock.nowhere:
             found["without_numa"] = stock.nowhere
+    if blame.shortage is not None:
+        short = blame.shortage  # of CPU in thousandths, as the kubelet counts
+        found |= {"requested": short.requested, "used": short.used, "capacity": short.capacity}
     if blame.others:
         found["others"] = list(blame.others)
     return found

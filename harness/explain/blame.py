@@ -4,14 +4,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from numaproof.harness.decision.fit import Shortage
 from numaproof.harness.decision.trace import Trace
 from numaproof.harness.explain.alignment import is_spread, unaligned_container
 from numaproof.harness.explain.pinning import why_not_pinned
+from numaproof.harness.explain.places import ResourceHints
 from numaproof.harness.explain.replica import Attempt, Replica
 from numaproof.harness.explain.stock import CPU, Stock
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.providers.memory.state import MEMORY
-from numaproof.harness.topology.hints import HintFamily, TopologyHint
+from numaproof.harness.topology.hints import HintFamily
 from numaproof.harness.topology.numa import NumaInfo
 from numaproof.harness.topology.placement import Step
 from numaproof.harness.topology.policies import find_policy, policy_options
@@ -27,7 +29,7 @@ WIDER = "wider"  # it needs more NUMA nodes than the others do, and the policy w
 LEFT_BY_INIT = "left by init containers"  # what these leave must be covered
 NOT_GIVEN = "not given"  # the allocation failed
 
-Said = Mapping[str, "list[TopologyHint] | HintFamily | None"]  # by resource
+Said = Mapping[str, ResourceHints]  # by resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class Blame:
     container: str = ""  # empty: the pod as a whole
     stock: Stock | None = None  # the amounts of that resource
     others: tuple[str, ...] = ()  # the resources that it does not go with, or that are short as well
+    shortage: Shortage | None = None  # of the node as a whole, if that decided
 
 
 def find_blame(replica: Replica, pod: Pod, attempt: Attempt, empty: Trace) -> Blame | None:
@@ -49,7 +52,7 @@ def find_blame(replica: Replica, pod: Pod, attempt: Attempt, empty: Trace) -> Bl
     """
     trace = attempt.trace
     if trace.shortage is not None:
-        return Blame(FIT, IN_USE, trace.shortage.resource)
+        return Blame(FIT, IN_USE, trace.shortage.resource, shortage=trace.shortage)
     if trace.failure is not None:
         return _of_failure(attempt)
     if not trace.verdict.admitted:
@@ -105,8 +108,8 @@ class _Search:
         if self._accepts(said):
             return None
 
-        def blame(cause: str, found: Iterable[str], among: Iterable[str], key: Callable[[str], object]) -> Blame:
-            first = min(found, key=key)  # type: ignore[type-var]
+        def blame(cause: str, found: Iterable[str], among: Iterable[str], key: Callable[[str], Any]) -> Blame:
+            first = min(found, key=key)
             others = tuple(one for one in among if one != first)
             stock = _scarcest(stocks, first)
             return Blame(_what(first), cause, stock.resource if stock else first, step.container, stock, others)
@@ -184,7 +187,7 @@ def _coverage(stock: Stock | None) -> float:
     return min(stock.best / stock.wanted, 1.0) if stock and stock.wanted else 1.0
 
 
-def _width(hints: "list[TopologyHint] | HintFamily | None") -> int:
+def _width(hints: ResourceHints) -> int:
     """How many NUMA nodes the narrowest preferred hint has; 0: any will do."""
     if isinstance(hints, HintFamily):
         return hints.preferred_size

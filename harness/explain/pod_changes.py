@@ -40,22 +40,29 @@ class Shrinking:
 
 def shrinking(replica: Replica, pod: Pod, blame: Blame) -> Shrinking | None:
     """How the pod could ask for less of what is to blame; None: it cannot."""
-    stock = blame.stock
-    if stock is None or not stock.wanted:
-        return None
-    resource = stock.resource
+    missing = _missing(blame)
+    resource = blame.stock.resource if blame.stock else blame.resource
     asking_most = sorted(
         (one for one in pod.all_containers() if blame.container in ("", one.name) and _asked(pod, one, resource)),
         key=lambda one: -_asked(pod, one, resource),
     )
-    if not asking_most:
+    if not missing or not asking_most:
         return None
     container = asking_most[0]
     now = _asked(pod, container, resource)
     unit = _unit(replica, resource)
-    amounts = {(now - (stock.wanted - free)) // unit * unit for free in stock.free.values() if free < stock.wanted}
-    first = sorted({one for one in (*amounts, (now - 1) // unit * unit, unit) if unit <= one < now}, reverse=True)
+    amounts = {(now - one) // unit * unit for one in (*missing, 1)} | {unit}
+    first = sorted((one for one in amounts if unit <= one < now), reverse=True)
     return Shrinking(container, resource, now, tuple(first), unit) if first else None
+
+
+def _missing(blame: Blame) -> set[int]:
+    """By how much the request is too large: for each NUMA node, or for the node as a whole."""
+    if blame.shortage is not None:
+        over = blame.shortage.requested - (blame.shortage.capacity - blame.shortage.used)
+        return {-(-over // 1000) if blame.resource == CPU else over}
+    stock = blame.stock
+    return {stock.wanted - free for free in stock.free.values() if free < stock.wanted} if stock else set()
 
 
 def whole_cores(replica: Replica, pod: Pod) -> Iterator[Change]:

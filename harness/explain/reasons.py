@@ -7,12 +7,11 @@ from numaproof.harness.explain import blame as causes
 from numaproof.harness.explain import pinning
 from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.explanation import Explanation
-from numaproof.harness.explain.places import mask_text, nodes_text, places, said_in, some_hints
+from numaproof.harness.explain.places import ResourceHints, mask_text, nodes_text, places, said_in, some_hints
 from numaproof.harness.explain.replica import Resident
 from numaproof.harness.explain.stock import CPU, Stock
 from numaproof.harness.pods.quantity import bytes_text
 from numaproof.harness.providers.memory.state import MEMORY
-from numaproof.harness.topology.hints import HintFamily, TopologyHint
 from numaproof.harness.topology.placement import Step
 from numaproof.harness.vocabulary import SELECTING_POLICY
 
@@ -198,8 +197,8 @@ def _step_lines(explanation: Explanation, step: Step) -> Iterator[str]:
         told = explanation.blame is not None and explanation.blame.resource == resource
         amounts = f" ({stock_text(stock)})" if stock and not told else ""
         yield f"{who}: {resource} {_hint_text(hints)}{amounts}"
-    for provider, hints in step.hints.items():
-        if not hints:
+    for provider, opinions in step.hints.items():
+        if not opinions:
             yield f"{who}: the {_MANAGERS.get(provider, provider)} has no opinion"
     decision = step.decision
     liked = "preferred" if decision.hint.preferred else "not preferred"
@@ -213,7 +212,7 @@ def _step_lines(explanation: Explanation, step: Step) -> Iterator[str]:
                 yield f"{who}: {mask_text(place.nodes)} {verb} not suit {', '.join(place.refused_by)}"
 
 
-def _hint_text(hints: "list[TopologyHint] | tuple[TopologyHint, ...] | HintFamily | None") -> str:
+def _hint_text(hints: ResourceHints) -> str:
     if hints is None:
         return "has no topology and goes with any NUMA node"
     listed = some_hints(hints)

@@ -133,7 +133,8 @@ class _Trials:
     def remedy(self, change: Change) -> list[Remedy]:
         """The change as a remedy, if it is one."""
         traces = list(self._decisions(change))
-        return [Remedy(change, traces[0])] if traces and all(map(self._helps, traces)) else []
+        good = [trace for trace in traces if trace is not None and self._goal(trace)]
+        return [Remedy(change, good[0])] if good and len(good) == len(traces) else []
 
     def largest(self, less: Shrinking) -> list[Remedy]:
         """The most that the pod can ask for: the first amount that helps, and then what halving finds above it."""
@@ -150,9 +151,6 @@ class _Trials:
                 below, above, found = (middle, above, better) if better else (below, max(middle, below + 1), found)
             return found
         return []
-
-    def _helps(self, trace: Trace | None) -> bool:
-        return trace is not None and self._goal(trace)
 
     def _decisions(self, change: Change) -> Iterator[Trace | None]:
         """What is decided after a change: on the node as it is, and on one to which its pods come again."""

@@ -44,4 +44,5 @@ def explained(moment: Moment, pod: Pod, attempt: Attempt) -> Explanation | None:
     if replica is None:
         return None
     ruled = attempt.trace.broken_rule is not None  # by rules that a replica does not know
-    return explain(replica, pod, attempt=attempt, alone=ruled or not moment.is_whole)
+    came = [resident.pod for resident in moment.residents]  # in the order of their admission
+    return explain(replica, pod, came, attempt=attempt, alone=ruled or not moment.is_whole)

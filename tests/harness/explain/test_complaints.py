@@ -140,7 +140,7 @@ def test_the_explanation_names_the_cause(instance: Instance) -> None:
 
 def _check(blame: Blame | None, cause: Cause | None, sizes: Sizes) -> None:
     if cause is None or blame is None:
-        assert blame is cause is None
+        assert (blame, cause) == (None, None)
         return
     assert (blame.what, blame.resource) == (cause.what, cause.resource or blame.resource)
     if cause.wanted is not None:
