@@ -22,7 +22,7 @@ def explanation_lines(
     """The verdict, why, what would help, what other policies would do, the drawing, and what was assumed."""
     trace, pod = explanation.trace, explanation.pod
     yield from _folded(f"pod {pod.namespace}/{pod.name} on {machine}: policy {trace.policy}, scope {trace.scope}", "")
-    yield from _folded(_headline(explanation), "")
+    yield from _folded(headline(explanation), "")
     for name, given in trace.given.items() if trace.verdict.admitted else ():
         yield from _folded(f"container {name}: {given_text(given)}", "  ")
     yield from _section("Why", why(explanation))
@@ -43,7 +43,8 @@ def explanation_lines(
         yield from _section("Assumed", assumptions)
 
 
-def _headline(explanation: Explanation) -> str:
+def headline(explanation: Explanation) -> str:
+    """The verdict in a line."""
     verdict = explanation.trace.verdict
     if verdict.admitted:
         return "ADMITTED" + ("" if explanation.blame is None else ", and not on one NUMA node")
@@ -94,7 +95,7 @@ def matrix_lines(explanation: Explanation) -> Iterator[str]:
     own = (explanation.trace.policy, explanation.trace.scope)
     node_of = explanation.replica.managers.cpu.topology.node_of
     for _, cells in groupby(explanation.matrix, key=lambda cell: cell.policy):
-        texts = {cell.scope: (cell, _cell_text(cell, node_of)) for cell in cells}
+        texts = {cell.scope: (cell, cell_text(cell, node_of)) for cell in cells}
         if len({text for _, text in texts.values()}) == 1:
             texts = {"both": next(iter(texts.values()))}
         for scope, (cell, text) in texts.items():
@@ -103,7 +104,8 @@ def matrix_lines(explanation: Explanation) -> Iterator[str]:
             yield from textwrap.wrap(f"{head}{text}", WIDTH, subsequent_indent=" " * len(head))
 
 
-def _cell_text(cell: Cell, node_of: Mapping[int, int]) -> str:
+def cell_text(cell: Cell, node_of: Mapping[int, int]) -> str:
+    """What another policy and scope make of the pod."""
     if cell.trace is None:
         return "the node would not start so"
     text = _outcome(cell.trace, node_of)

@@ -1,0 +1,68 @@
+"""An explanation as one self-contained page: the verdict, why, what would help, every policy and scope, the drawing."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from numaproof.harness.explain.explanation import Cell, Explanation
+from numaproof.harness.explain.reasons import why
+from numaproof.harness.report.explain_text import cell_text, given_text, headline
+
+_STYLE = """
+:root { color-scheme: light dark; --good: #167a16; --bad: #b00020; --line: #8884; }
+@media (prefers-color-scheme: dark) { :root { --good: #6fce6f; --bad: #ff8a95; } }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 72em; padding: 0 1em; }
+h1 { font-size: 1.4em; } h2 { font-size: 1.1em; margin-top: 1.6em; }
+.admitted { color: var(--good); } .refused { color: var(--bad); } .verdict { font-weight: bold; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; }
+th, td { text-align: left; vertical-align: top; padding: .3em 1em .3em 0; border-bottom: 1px solid var(--line); }
+.own { font-weight: bold; } svg { max-width: 100%; height: auto; } li { margin: .2em 0; }
+"""
+
+
+def explanation_page(explanation: Explanation, machine: str, assumptions: Sequence[str] = (), svg: str = "") -> str:
+    """The whole page; nothing in it comes from elsewhere, and no word of a pod or a machine is markup."""
+    trace, pod = explanation.trace, explanation.pod
+    title = escape(f"{pod.namespace}/{pod.name} on {machine}")
+    verdict = "admitted" if trace.verdict.admitted else "refused"
+    given = [f"container {name}: {given_text(one)}" for name, one in trace.given.items()]
+    parts = [
+        f'<h1>{title}</h1>\n<p class="verdict {verdict}">{escape(headline(explanation))}</p>',
+        f"<p>policy {escape(trace.policy)}, scope {escape(trace.scope)}</p>",
+        _list("What it gets", given) if trace.verdict.admitted else "",
+        _list("Why", why(explanation)),
+        _list("What would help (each was tried)", [one.change.text for one in explanation.remedies]),
+        _matrix(explanation),
+        f'<h2>The node</h2>\n<div class="scroll">{svg}</div>' if svg else "",
+        _list("Assumed", assumptions),
+    ]
+    body = "\n".join(filter(None, parts))
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{title}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>\n'
+        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _list(title: str, lines: Iterable[str]) -> str:
+    items = "".join(f"<li>{escape(line)}</li>\n" for line in lines)
+    return f"<h2>{escape(title)}</h2>\n<ul>\n{items}</ul>" if items else ""
+
+
+def _matrix(explanation: Explanation) -> str:
+    if not explanation.matrix:
+        return ""
+    rows = "\n".join(_row(explanation, cell) for cell in explanation.matrix)
+    return (
+        '<h2>Under every policy and scope</h2>\n<div class="scroll"><table>\n'
+        f"<tr><th>policy</th><th>scope</th><th>what would be decided</th></tr>\n{rows}\n</table></div>"
+    )
+
+
+def _row(explanation: Explanation, cell: Cell) -> str:
+    own = (cell.policy, cell.scope) == (explanation.trace.policy, explanation.trace.scope)
+    admitted = cell.trace is not None and cell.trace.verdict.admitted
+    text = cell_text(cell, explanation.replica.managers.cpu.topology.node_of)
+    return (
+        f'<tr{" class=own" if own else ""}><td>{escape(cell.policy)}</td><td>{escape(cell.scope)}</td>'
+        f'<td class="{"admitted" if admitted else "refused"}">{escape(text)}</td></tr>'
+    )
