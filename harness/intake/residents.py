@@ -40,7 +40,7 @@ def residents_of(state: KubeletState, machine: NodeDescription, manifests: Seque
 
 
 def devices_told(state: KubeletState, others: Mapping[str, tuple[Device, ...]]) -> dict[str, tuple[Device, ...]]:
-    """The devices that the state files tell of; a NUMA node that they do not tell is that of `others` of the same id."""
+    """The devices that the state files tell of; where they tell no NUMA node, that of `others` of the same id."""
     held: dict[str, dict[str, tuple[int, ...] | None]] = {resource: {} for resource in state.registered}
     for resource, ids in state.registered.items():
         held[resource].update(dict.fromkeys(ids))

@@ -63,6 +63,6 @@ def _row(explanation: Explanation, cell: Cell) -> str:
     admitted = cell.trace is not None and cell.trace.verdict.admitted
     text = cell_text(cell, explanation.replica.managers.cpu.topology.node_of)
     return (
-        f'<tr{" class=own" if own else ""}><td>{escape(cell.policy)}</td><td>{escape(cell.scope)}</td>'
+        f"<tr{' class=own' if own else ''}><td>{escape(cell.policy)}</td><td>{escape(cell.scope)}</td>"
         f'<td class="{"admitted" if admitted else "refused"}">{escape(text)}</td></tr>'
     )
