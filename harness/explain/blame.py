@@ -7,6 +7,7 @@ from typing import Any
 from numaproof.harness.decision.fit import Shortage
 from numaproof.harness.decision.trace import Trace
 from numaproof.harness.explain.alignment import is_spread, unaligned_container
+from numaproof.harness.explain.amounts import is_memory
 from numaproof.harness.explain.pinning import why_not_pinned
 from numaproof.harness.explain.places import ResourceHints
 from numaproof.harness.explain.replica import Attempt, Replica
@@ -168,7 +169,7 @@ def _said_in(trace: Trace, step: Step) -> Said:
 def _what(resource: str) -> str:
     if resource == CPU:
         return CPU
-    return MEMORY if resource == MEMORY or resource.startswith("hugepages-") else DEVICES
+    return MEMORY if is_memory(resource) else DEVICES
 
 
 def _order(resource: str) -> tuple[int, str]:

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from numaproof.fake_sysfs.lists import format_cpulist
+from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.change import Change
 from numaproof.harness.explain.replica import Replica, with_policy
+from numaproof.harness.explain.stock import CPU
 from numaproof.harness.providers.cpu.options import parse_options
 from numaproof.harness.providers.memory.state import MEMORY
 from numaproof.harness.vocabulary import KUBELET_POLICIES, SCOPES
@@ -57,11 +59,23 @@ def without_cpu_option(replica: Replica) -> Iterator[Change]:
             )
 
 
-def reserved_cpus(replica: Replica) -> Iterator[Change]:
-    """As many reserved CPUs, but on one other NUMA node: free ones, whole cores first."""
-    config, cpu = replica.setup.config, replica.managers.cpu
-    if config.cpu_policy != "static":
+def reserved_elsewhere(replica: Replica, blame: Blame) -> Iterator[Change]:
+    """Reserved CPUs or memory on another NUMA node, where one would have enough if nothing was reserved there."""
+    stock = blame.stock
+    if stock is None or not any(
+        stock.free.get(node, 0) < stock.wanted <= stock.free.get(node, 0) + total - stock.most.get(node, 0)
+        for node, total in stock.total.items()
+    ):
         return
+    if stock.resource == CPU:
+        yield from _reserved_cpus(replica)
+    elif stock.resource == MEMORY:
+        yield from _reserved_memory(replica)
+
+
+def _reserved_cpus(replica: Replica) -> Iterator[Change]:
+    """As many CPUs of one NUMA node: free ones, whole cores first."""
+    config, cpu = replica.setup.config, replica.managers.cpu
     held = frozenset().union(*cpu.assignments.values())
     count = len(config.reserved_cpus)
     cores: dict[int, list[int]] = {}
@@ -80,11 +94,9 @@ def reserved_cpus(replica: Replica) -> Iterator[Change]:
             )
 
 
-def reserved_memory(replica: Replica) -> Iterator[Change]:
-    """All reserved memory on one other NUMA node."""
+def _reserved_memory(replica: Replica) -> Iterator[Change]:
+    """As much memory of one NUMA node."""
     config = replica.setup.config
-    if config.memory_policy != "Static":
-        return
     kinds = sorted({kind for table in config.reserved_memory.values() for kind in table})
     totals = {kind: sum(table.get(kind, 0) for table in config.reserved_memory.values()) for kind in kinds}
     for node in replica.setup.description.memory_nodes:

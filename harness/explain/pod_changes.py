@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from numaproof.harness.explain.amounts import amount_text, short_amount
 from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.change import Change
 from numaproof.harness.explain.replica import Replica
 from numaproof.harness.explain.stock import CPU
 from numaproof.harness.pods.pod import Container, Pod
-from numaproof.harness.pods.quantity import bytes_text, parse_quantity, value
+from numaproof.harness.pods.quantity import parse_quantity, value
 from numaproof.harness.providers.cpu.requests import exclusive_cpus
 from numaproof.harness.providers.memory.state import MEMORY
 
@@ -29,7 +30,7 @@ class Shrinking:
     def change(self, pod: Pod, amount: int) -> Change:
         """To ask for so much instead."""
         name, resource = self.container.name, self.resource
-        text = f"ask for {_amount(resource, amount)} instead of {_short(resource, self.now)}"
+        text = f"ask for {amount_text(resource, amount)} instead of {short_amount(resource, self.now)}"
         asked = {resource: _quantity(resource, amount)}
         return Change(
             f"{text} in container {name}",
@@ -145,14 +146,6 @@ def _unit(replica: Replica, resource: str) -> int:
     return value(parse_quantity(resource.removeprefix("hugepages-"))) if resource.startswith("hugepages-") else 1
 
 
-def _amount(resource: str, amount: int) -> str:
-    if resource == CPU:
-        return f"{amount} CPU{'s' if amount != 1 else ''}"
-    if resource == MEMORY or resource.startswith("hugepages-"):
-        return f"{bytes_text(amount)} of {resource}"
-    return f"{amount} {resource}"
-
-
 def _quantity(resource: str, amount: int) -> str:
     """An amount as a manifest has it."""
     if resource == MEMORY and amount % _MIB == 0:
@@ -162,8 +155,3 @@ def _quantity(resource: str, amount: int) -> str:
 
 def _listed(asked: Mapping[str, str]) -> str:
     return ", ".join(f"{resource} {amount}" for resource, amount in asked.items())
-
-
-def _short(resource: str, amount: int) -> str:
-    """An amount behind another one of the same resource."""
-    return bytes_text(amount) if resource == MEMORY or resource.startswith("hugepages-") else str(amount)

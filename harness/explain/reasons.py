@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.explain import blame as causes
 from numaproof.harness.explain import pinning
+from numaproof.harness.explain.amounts import amount_text, is_memory, short_amount
 from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.explanation import Explanation
 from numaproof.harness.explain.places import ResourceHints, mask_text, nodes_text, places, said_in, some_hints
@@ -44,23 +45,6 @@ def why(explanation: Explanation) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def amount_text(resource: str, amount: int) -> str:
-    """So much of a resource."""
-    if resource == CPU:
-        return f"{amount} CPU{'' if amount == 1 else 's'}"
-    if _is_memory(resource):
-        return f"{bytes_text(amount)} of {resource}"
-    return f"{amount} {resource}"
-
-
-def _is_memory(resource: str) -> bool:
-    return resource == MEMORY or resource.startswith("hugepages-")
-
-
-def _short(resource: str, amount: int) -> str:
-    return bytes_text(amount) if _is_memory(resource) else str(amount)
-
-
 def stock_text(stock: Stock) -> str:
     """What each NUMA node has of a resource: "NUMA node 1 has 6 free of 8"."""
     if not stock.total:
@@ -73,9 +57,13 @@ def stock_text(stock: Stock) -> str:
     shown = sorted(alike.items(), key=lambda item: -item[0][0])[:_SHOWN_NODES]
     parts = []
     for (free, most, total), nodes in sorted(shown, key=lambda item: item[1]):
-        kept = f" ({_short(stock.resource, total)} in all)" if most != total and not _is_memory(stock.resource) else ""
+        kept = (
+            f" ({short_amount(stock.resource, total)} in all)"
+            if most != total and not is_memory(stock.resource)
+            else ""
+        )
         have, each = ("has", "") if len(nodes) == 1 else ("have", " each")
-        amounts_text = f"{_short(stock.resource, free)} free of {_short(stock.resource, most)}{kept}{each}"
+        amounts_text = f"{short_amount(stock.resource, free)} free of {short_amount(stock.resource, most)}{kept}{each}"
         parts.append(
             f"{'NUMA node' if len(nodes) == 1 else 'NUMA nodes'} {format_cpulist(nodes)} {have} {amounts_text}"
         )
@@ -112,7 +100,7 @@ def _blame_lines(explanation: Explanation) -> Iterator[str]:
 def _fit_amount(resource: str, amount: int) -> str:
     if resource == CPU:
         return f"{amount / 1000:g} CPUs"
-    return bytes_text(amount) if _is_memory(resource) or resource == "ephemeral-storage" else str(amount)
+    return bytes_text(amount) if is_memory(resource) or resource == "ephemeral-storage" else str(amount)
 
 
 def _qos_line(explanation: Explanation, blame: Blame) -> str:
@@ -239,7 +227,7 @@ def _holder_lines(explanation: Explanation) -> Iterator[str]:
         if (held := _held(resident, blame.resource, node_of))
     ]
     for name, held in holders[:_SHOWN_HOLDERS]:
-        parts = [f"{_short(blame.resource, amount)} of {where}" for where, amount in sorted(held.items())]
+        parts = [f"{short_amount(blame.resource, amount)} of {where}" for where, amount in sorted(held.items())]
         yield f"pod {name} holds {blame.resource}: {', '.join(parts)}"
     if len(holders) > _SHOWN_HOLDERS:
         yield f"{len(holders) - _SHOWN_HOLDERS} more pods hold {blame.resource}"

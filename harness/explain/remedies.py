@@ -10,8 +10,7 @@ from numaproof.harness.explain.config_changes import (
     aligning_policy,
     laxer_policy,
     memory_manager_off,
-    reserved_cpus,
-    reserved_memory,
+    reserved_elsewhere,
     scope,
     without_cpu_option,
 )
@@ -55,8 +54,11 @@ def find_remedies(
     else:
         found += _first(trials, guaranteed(replica, pod))
         found += _first(trials, aligning_policy(replica))
-    for proposals in (scope, without_cpu_option, reserved_cpus, reserved_memory, laxer_policy, memory_manager_off):
-        found += _first(trials, proposals(replica))
+    found += _first(trials, scope(replica))
+    found += _first(trials, without_cpu_option(replica))
+    found += _first(trials, reserved_elsewhere(replica, blame))
+    found += _first(trials, laxer_policy(replica))
+    found += _first(trials, memory_manager_off(replica))
     return tuple(found)
 
 
@@ -132,9 +134,12 @@ class _Trials:
 
     def remedy(self, change: Change) -> list[Remedy]:
         """The change as a remedy, if it is one."""
-        traces = list(self._decisions(change))
-        good = [trace for trace in traces if trace is not None and self._goal(trace)]
-        return [Remedy(change, good[0])] if good and len(good) == len(traces) else []
+        first = None
+        for trace in self._decisions(change):
+            if trace is None or not self._goal(trace):
+                return []
+            first = first or trace
+        return [Remedy(change, first)] if first else []
 
     def largest(self, less: Shrinking) -> list[Remedy]:
         """The most that the pod can ask for: the first amount that helps, and then what halving finds above it."""

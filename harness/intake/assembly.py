@@ -11,6 +11,7 @@ from numaproof.harness.decision.discovery import describe, devices_of
 from numaproof.harness.decision.fit import whole_amounts
 from numaproof.harness.decision.managers import NodeDescription
 from numaproof.harness.decision.reservations import manager_config, reserve
+from numaproof.harness.explain.amounts import is_memory
 from numaproof.harness.explain.replica import Replica, Setup
 from numaproof.harness.intake.completion import Assumptions, completed
 from numaproof.harness.intake.residents import devices_told, residents_of
@@ -170,18 +171,14 @@ def _with_reserved_memory(config: NodeConfig, state: KubeletState) -> NodeConfig
     return replace(
         config,
         reserved_memory=reserved,
-        system_reserved={name: one for name, one in config.system_reserved.items() if not _is_memory(name)},
+        system_reserved={name: one for name, one in config.system_reserved.items() if not is_memory(name)},
         kube_reserved={
-            **{name: one for name, one in config.kube_reserved.items() if not _is_memory(name)},
+            **{name: one for name, one in config.kube_reserved.items() if not is_memory(name)},
             **_pages(reserved),
             MEMORY: Fraction(total),
         },
         eviction_hard={"memory.available": "0"},
     )
-
-
-def _is_memory(name: str) -> bool:
-    return name == MEMORY or name.startswith("hugepages-")
 
 
 def _pages(reserved: Mapping[int, Mapping[str, int]]) -> dict[str, Fraction]:

@@ -8,9 +8,10 @@ from itertools import groupby
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.trace import Trace
+from numaproof.harness.explain.amounts import amount_text
 from numaproof.harness.explain.explanation import Cell, Explanation
 from numaproof.harness.explain.places import nodes_text
-from numaproof.harness.explain.reasons import amount_text, why
+from numaproof.harness.explain.reasons import why
 from numaproof.harness.vocabulary import SCOPES
 
 WIDTH = 80

@@ -57,9 +57,8 @@ def test_an_admitted_pod(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("place")
 def test_a_refused_pod_is_told_who_decided_and_what_helps(capsys: pytest.CaptureFixture[str]) -> None:
-    # 1 CPU is left of NUMA node 0 and 1 of NUMA node 1: two on one NUMA node are not to be had.
+    # Three fill NUMA node 0, of which CPU 0 is reserved, and four NUMA node 1: nothing is left.
     answer = told(capsys, 1, "two.yaml", "--running", "three.yaml", "four.yaml")
-    # (three.yaml fills NUMA node 0, four.yaml NUMA node 1: nothing is left.)
     assert answer["verdict"]["reason"] == "TopologyAffinityError"
     blame = answer["blame"]
     assert (blame["what"], blame["wanted"], blame["free"]) == ("cpu", 2, {"0": 0, "1": 0})

@@ -1,0 +1,22 @@
+"""Amounts of resources in words: CPUs and devices in pieces, memory in bytes."""
+
+from numaproof.harness.explain.stock import CPU
+from numaproof.harness.pods.quantity import bytes_text
+from numaproof.harness.providers.memory.state import MEMORY
+
+
+def is_memory(resource: str) -> bool:
+    """Whether a resource is memory of some kind, which is counted in bytes."""
+    return resource == MEMORY or resource.startswith("hugepages-")
+
+
+def amount_text(resource: str, amount: int) -> str:
+    """So much of a resource."""
+    if resource == CPU:
+        return f"{amount} CPU{'' if amount == 1 else 's'}"
+    return f"{bytes_text(amount)} of {resource}" if is_memory(resource) else f"{amount} {resource}"
+
+
+def short_amount(resource: str, amount: int) -> str:
+    """So much, where it is clear of what."""
+    return bytes_text(amount) if is_memory(resource) else str(amount)
