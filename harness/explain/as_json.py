@@ -9,6 +9,7 @@ from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.explanation import Cell, Explanation
 from numaproof.harness.explain.places import places, said_in, some_hints
 from numaproof.harness.explain.reasons import why
+from numaproof.harness.explain.remarks import remarks
 from numaproof.harness.topology.bitmask import NodeMask, ids_of
 from numaproof.harness.topology.hints import HintFamily, TopologyHint
 from numaproof.harness.topology.placement import Step
@@ -36,6 +37,7 @@ def as_json(explanation: Explanation, assumptions: Sequence[str] = ()) -> dict[s
             }
             for one in explanation.remedies
         ],
+        "remarks": [{"text": one.text, "source": one.source, "fixed_in": one.fixed_in} for one in remarks(explanation)],
         "matrix": [_cell(cell, node_of) for cell in explanation.matrix],
         "fits_empty_node": explanation.empty.verdict.admitted,
         "assumptions": list(assumptions),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import accumulate
 
 from numaproof.harness.explain.amounts import amount_text, short_amount
 from numaproof.harness.explain.blame import Blame
@@ -12,6 +13,7 @@ from numaproof.harness.explain.stock import CPU
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.pods.quantity import parse_quantity, value
 from numaproof.harness.providers.cpu.requests import exclusive_cpus
+from numaproof.harness.providers.cpu.topology import Level
 from numaproof.harness.providers.memory.state import MEMORY
 
 _MIB = 1 << 20
@@ -58,12 +60,15 @@ def shrinking(replica: Replica, pod: Pod, blame: Blame) -> Shrinking | None:
 
 
 def _missing(blame: Blame) -> set[int]:
-    """By how much the request is too large: for each NUMA node, or for the node as a whole."""
+    """By how much the request is too large: for NUMA nodes, one or the richest together, or the node as a whole."""
     if blame.shortage is not None:
         over = blame.shortage.requested - (blame.shortage.capacity - blame.shortage.used)
         return {-(-over // 1000) if blame.resource == CPU else over}
     stock = blame.stock
-    return {stock.wanted - free for free in stock.free.values() if free < stock.wanted} if stock else set()
+    if stock is None:
+        return set()
+    together = accumulate(sorted(stock.free.values(), reverse=True))
+    return {stock.wanted - free for free in (*stock.free.values(), *together) if free < stock.wanted}
 
 
 def whole_cores(replica: Replica, pod: Pod) -> Iterator[Change]:
@@ -82,6 +87,39 @@ def whole_cores(replica: Replica, pod: Pod) -> Iterator[Change]:
                 texts.append(f"{amount} CPUs instead of {count} in container {name}")
         if texts:
             yield Change(f"ask for whole cores: {', '.join(texts)}", {"pod": asked}, changed)
+
+
+def wider(replica: Replica, pod: Pod, blame: Blame) -> Iterator[Change]:
+    """To ask for just so many more CPUs that they need more NUMA nodes, as other resources do."""
+    groups = replica.managers.cpu.topology.groups[Level.NODE].values()
+    sizes = sorted((group.bit_count() for group in groups), reverse=True)
+    unit = _unit(replica, CPU)
+    for container in pod.all_containers():
+        now = exclusive_cpus(pod, container)
+        if not now or blame.container not in ("", container.name):
+            continue
+        for count in range(1, len(sizes)):
+            amount = -(-(sum(sizes[:count]) + 1) // unit) * unit
+            if amount > now:
+                yield Change(
+                    f"ask for {amount} CPUs instead of {now} in container {container.name}: they need "
+                    f"{count + 1} NUMA nodes then",
+                    {"pod": {container.name: {CPU: str(amount)}}},
+                    asking(pod, container.name, {CPU: Fraction(amount)}),
+                )
+
+
+def sharing(replica: Replica, pod: Pod, blame: Blame) -> Iterator[Change]:
+    """To give CPUs of its own up: CPUs have no say then in where the container is."""
+    for container in pod.containers:
+        count = exclusive_cpus(pod, container)
+        if count and blame.container in ("", container.name) and replica.managers.cpu.allocatable:
+            asked = f"{count * 1000 - 100}m"
+            yield Change(
+                f"do without CPUs of its own: ask for {asked} CPUs instead of {count} in container {container.name}",
+                {"pod": {container.name: {CPU: asked}}},
+                asking(pod, container.name, {CPU: Fraction(count) - Fraction(1, 10)}),
+            )
 
 
 def sharing_init(replica: Replica, pod: Pod) -> Iterator[Change]:

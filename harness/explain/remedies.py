@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from numaproof.harness.decision.trace import Trace
-from numaproof.harness.explain.blame import POLICY, QOS, Blame, find_blame
+from numaproof.harness.explain.blame import DEVICES, POLICY, QOS, Blame, find_blame
 from numaproof.harness.explain.change import Change
 from numaproof.harness.explain.config_changes import (
     aligning_policy,
@@ -14,10 +14,20 @@ from numaproof.harness.explain.config_changes import (
     scope,
     without_cpu_option,
 )
-from numaproof.harness.explain.pod_changes import Shrinking, guaranteed, sharing_init, shrinking, whole_cores
+from numaproof.harness.explain.pod_changes import (
+    Shrinking,
+    guaranteed,
+    sharing,
+    sharing_init,
+    shrinking,
+    whole_cores,
+    wider,
+)
 from numaproof.harness.explain.removals import joint_removals, removal, removals
 from numaproof.harness.explain.replica import Replica, Resident, played
+from numaproof.harness.explain.stock import CPU
 from numaproof.harness.pods.pod import Pod
+from numaproof.harness.providers.memory.state import MEMORY
 
 Goal = Callable[[Trace], bool]  # whether a decision is what the user wants
 
@@ -49,6 +59,7 @@ def find_remedies(
         found += _first(trials, whole_cores(replica, pod))
         less = shrinking(replica, pod, blame)
         found += (trials.largest(less) if less else []) or _joint_shrinking(trials, replica, pod, blame)
+        found += _first(trials, wider(replica, pod, blame))
         found += _first(trials, sharing_init(replica, pod))
         found += _removals(trials, replica, blame)
     else:
@@ -57,6 +68,8 @@ def find_remedies(
     found += _first(trials, scope(replica))
     found += _first(trials, without_cpu_option(replica))
     found += _first(trials, reserved_elsewhere(replica, blame))
+    if blame.what in (CPU, MEMORY, DEVICES) and not found:
+        found += _first(trials, sharing(replica, pod, blame))
     found += _first(trials, laxer_policy(replica))
     found += _first(trials, memory_manager_off(replica))
     return tuple(found)

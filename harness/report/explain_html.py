@@ -5,7 +5,8 @@ from html import escape
 
 from numaproof.harness.explain.explanation import Cell, Explanation
 from numaproof.harness.explain.reasons import why
-from numaproof.harness.report.explain_text import cell_text, given_text, headline
+from numaproof.harness.explain.remarks import remarks
+from numaproof.harness.report.explain_text import cell_text, given_text, headline, remark_text
 
 _STYLE = """
 :root { color-scheme: light dark; --good: #167a16; --bad: #b00020; --line: #8884; }
@@ -31,6 +32,7 @@ def explanation_page(explanation: Explanation, machine: str, assumptions: Sequen
         _list("What it gets", given) if trace.verdict.admitted else "",
         _list("Why", why(explanation)),
         _list("What would help (each was tried)", [one.change.text for one in explanation.remedies]),
+        _list("Known", map(remark_text, remarks(explanation))),
         _matrix(explanation),
         f'<h2>The node</h2>\n<div class="scroll">{svg}</div>' if svg else "",
         _list("Assumed", assumptions),

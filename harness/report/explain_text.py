@@ -12,6 +12,7 @@ from numaproof.harness.explain.amounts import amount_text
 from numaproof.harness.explain.explanation import Cell, Explanation
 from numaproof.harness.explain.places import nodes_text
 from numaproof.harness.explain.reasons import why
+from numaproof.harness.explain.remarks import Remark, remarks
 from numaproof.harness.vocabulary import SCOPES
 
 WIDTH = 80
@@ -34,6 +35,9 @@ def explanation_lines(
         yield from _section(
             "What would help", ["no change of the pod, the pods beside it or the policy that was tried"]
         )
+    known = remarks(explanation)
+    if known:
+        yield from _section("Known", [remark_text(one) for one in known])
     yield ""
     yield "Under other policies and scopes"
     yield from matrix_lines(explanation)
@@ -42,6 +46,12 @@ def explanation_lines(
         yield from drawing
     if assumptions:
         yield from _section("Assumed", assumptions)
+
+
+def remark_text(remark: Remark) -> str:
+    """What is known, from where, and until when."""
+    fixed = f"; fixed in {remark.fixed_in}" if remark.fixed_in else ""
+    return f"{remark.text} ({remark.source}{fixed})"
 
 
 def headline(explanation: Explanation) -> str:
