@@ -6,7 +6,6 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from numaproof import fake_sysfs
 from numaproof.errors import UserError
@@ -14,9 +13,9 @@ from numaproof.fake_sysfs.strict_yaml import read
 from numaproof.harness.affinity.quota import quotas_from
 from numaproof.harness.affinity.systemd import host_cpus
 from numaproof.harness.commands.node_client import add_actions, run_action
-from numaproof.harness.decision.config import Setting, config_of, settings_in
+from numaproof.harness.decision.config import config_of, settings_in
+from numaproof.harness.decision.kubelet_flags import FLAGS, flag_settings, with_flags
 from numaproof.harness.node.node import Node
-from numaproof.harness.pods.taints import taint_from_text
 from numaproof.harness.resource_names import is_domain
 from numaproof.harness.vocabulary import POLICIES, SEMANTICS
 
@@ -80,10 +79,9 @@ def run(args: argparse.Namespace) -> int:
         if getattr(args, name) <= 0:
             raise UserError(f"--{name} {getattr(args, name):g}: give a number of seconds above 0")
     settings = settings_in(read(args.config)) if args.config else {}
-    flags = _flags(args)
-    if "featureGates" in flags and isinstance(getattr(settings.get("featureGates"), "value", None), dict):
-        flags["featureGates"].value.update(settings["featureGates"].value | flags["featureGates"].value)
-    config = replace(config_of(settings | flags, args.semantics), host_cpus=_host_cpus(args.systemd_config))
+    given = {name: getattr(args, name.replace("-", "_")) for name in FLAGS}
+    flags = flag_settings({name: one for name, one in given.items() if one is not None})
+    config = replace(config_of(with_flags(settings, flags), args.semantics), host_cpus=_host_cpus(args.systemd_config))
     node = Node(
         config,
         _machine(args),
@@ -132,63 +130,3 @@ def _host_cpus(path: Path | None) -> frozenset[int] | None:
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"--systemd-config {path}: cannot be read ({error})") from None
     return host_cpus(text, str(path))
-
-
-def _flags(args: argparse.Namespace) -> dict[str, Setting]:
-    """The flags as settings of a KubeletConfiguration."""
-    readers: dict[str, tuple[str, Any]] = {
-        "topology_manager_policy": ("topologyManagerPolicy", _text),
-        "topology_manager_scope": ("topologyManagerScope", _text),
-        "topology_manager_policy_options": ("topologyManagerPolicyOptions", _table),
-        "cpu_manager_policy": ("cpuManagerPolicy", _text),
-        "cpu_manager_policy_options": ("cpuManagerPolicyOptions", _table),
-        "reserved_cpus": ("reservedSystemCPUs", _text),
-        "memory_manager_policy": ("memoryManagerPolicy", _text),
-        "reserved_memory": ("reservedMemory", _reserved_memory),
-        "system_reserved": ("systemReserved", _table),
-        "kube_reserved": ("kubeReserved", _table),
-        "eviction_hard": ("evictionHard", _thresholds),
-        "feature_gates": ("featureGates", _table),
-        "max_pods": ("maxPods", _text),
-        "register_with_taints": ("registerWithTaints", _taints),
-    }
-    found = {}
-    for name, (key, parse) in readers.items():
-        given = getattr(args, name)
-        if given is not None:
-            flag = f"--{name.replace('_', '-')}"
-            found[key] = Setting(flag, parse(flag, given))
-    return found
-
-
-def _text(_flag: str, given: Any) -> Any:
-    return given
-
-
-def _taints(flag: str, text: str) -> list[dict[str, str]]:
-    found = [taint_from_text(part.strip(), flag) for part in text.split(",") if part.strip()]
-    return [{"key": one.key, "value": one.value, "effect": one.effect} for one in found]
-
-
-def _table(flag: str, text: str, sign: str = "=") -> dict[str, str]:
-    table = {}
-    for part in filter(None, text.split(",")):
-        key, found, one = part.partition(sign)
-        if not found or not key.strip():
-            raise UserError(f"{flag} {text}: {part!r} is not of the form NAME{sign}VALUE")
-        table[key.strip()] = one.strip()
-    return table
-
-
-def _thresholds(flag: str, text: str) -> dict[str, str]:
-    return _table(flag, text, "<")
-
-
-def _reserved_memory(flag: str, texts: list[str]) -> list[dict[str, Any]]:
-    entries = []
-    for part in filter(None, (part for text in texts for part in text.split(";"))):
-        node, colon, limits = part.partition(":")
-        if not colon or not node.strip().isdigit():
-            raise UserError(f"{flag} {part}: is not of the form NODE:NAME=VALUE,..., such as 0:memory=1Gi")
-        entries.append({"numaNode": int(node), "limits": _table(flag, limits)})
-    return entries

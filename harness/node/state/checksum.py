@@ -29,3 +29,8 @@ def go_int_map(items: Mapping[int, str]) -> str:
 def go_list(items: Iterable[object]) -> str:
     """A slice; its elements carry no types."""
     return "[" + " ".join(map(str, items)) + "]"
+
+
+def text_checksum(text: str) -> int:
+    """The checksum of a text: kubelet v1.37 has its content a second time as one."""
+    return fnv1a(f"(string){text}")

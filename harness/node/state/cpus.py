@@ -28,7 +28,7 @@ def dump(state: CpuState) -> str:
     content: dict[str, object] = {"policyName": state.policy, "defaultCpuSet": shared}
     if entries:
         content["entries"] = entries
-    return files.compact(content | {"checksum": _checksum(state.policy, shared, entries)})
+    return files.compact(content | {"checksum": checksum(state.policy, shared, entries)})
 
 
 def load(path: Path, policy: str) -> CpuState | None:
@@ -39,7 +39,7 @@ def load(path: Path, policy: str) -> CpuState | None:
     name, shared, entries = content.get("policyName"), content.get("defaultCpuSet"), content.get("entries", {})
     if not isinstance(name, str) or not isinstance(shared, str) or not _is_text_table(entries):
         raise files.corrupt(path, "is not a CPU manager's state")
-    files.check_sum(path, content.get("checksum"), _checksum(name, shared, entries))
+    files.check_sum(path, content.get("checksum"), checksum(name, shared, entries))
     files.check_policy(path, name, policy)
     try:
         return CpuState(
@@ -61,13 +61,17 @@ def _is_text_table(entries: object) -> bool:
     )
 
 
-def _checksum(policy: str, shared: str, entries: Mapping[str, Mapping[str, str]]) -> int:
-    printed = go_struct(
+def checksum(policy: str, shared: str, entries: Mapping[str, Mapping[str, str] | str]) -> int:
+    """The checksum of a file that says this; kubelets before 1.18 have entries without pods, by a container's id."""
+    flat = bool(entries) and all(isinstance(one, str) for one in entries.values())
+    printed = {key: one if isinstance(one, str) else go_map(one) for key, one in entries.items()}
+    kind = "map[string]string" if flat else "map[string]map[string]string"
+    content = go_struct(
         (
             ("PolicyName", "string", policy),
             ("DefaultCPUSet", "string", shared),
-            ("Entries", "map[string]map[string]string", go_map({uid: go_map(entries[uid]) for uid in entries})),
+            ("Entries", kind, go_map(printed)),
             ("Checksum", "checksum.Checksum", "0"),
         )
     )
-    return fnv1a(f"(*state.CPUManagerCheckpoint){printed}")
+    return fnv1a(f"(*state.CPUManagerCheckpoint){content}")

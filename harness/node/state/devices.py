@@ -42,13 +42,13 @@ def ids_by_node(devices: Iterable[Device]) -> dict[int, tuple[str, ...]]:
     return {node: tuple(ids) for node, ids in found.items()}
 
 
-def devices_of(ids: Mapping[int, tuple[str, ...]]) -> tuple[Device, ...]:
-    """The devices of a state file; unhealthy until their plugin says otherwise."""
+def devices_of(ids: Mapping[int, tuple[str, ...]], *, healthy: bool = False) -> tuple[Device, ...]:
+    """The devices of a state file; to a node they are unhealthy until their plugin says otherwise."""
     nodes: dict[str, list[int]] = {}
     for node, names in sorted(ids.items()):
         for name in names:
             nodes.setdefault(name, []).extend(() if node == NO_NODE else (node,))
-    return tuple(Device(name, tuple(found) or None, healthy=False) for name, found in sorted(nodes.items()))
+    return tuple(Device(name, tuple(found) or None, healthy) for name, found in sorted(nodes.items()))
 
 
 def dump(state: DeviceState) -> str:
@@ -65,7 +65,7 @@ def dump(state: DeviceState) -> str:
     ]
     registered = {resource: sorted(ids) for resource, ids in sorted(state.registered.items())}
     data: dict[str, Any] = {"PodDeviceEntries": entries or None, "RegisteredDevices": registered}
-    return files.compact({"Data": data, "Checksum": _checksum(data)})
+    return files.compact({"Data": data, "Checksum": checksum(data)})
 
 
 def load(path: Path) -> DeviceState | None:
@@ -75,7 +75,7 @@ def load(path: Path) -> DeviceState | None:
         return None
     try:
         data = content["Data"]
-        computed = _checksum(data)
+        computed = checksum(data)
         state = DeviceState(
             tuple(
                 DeviceEntry(
@@ -99,7 +99,8 @@ def _bytes_of(entry: Mapping[str, Any]) -> bytes:
     return base64.b64decode(entry["AllocResp"] or "", validate=True)
 
 
-def _checksum(data: Mapping[str, Any]) -> int:
+def checksum(data: Mapping[str, Any]) -> int:
+    """The checksum of a file's data; a KeyError, TypeError, ValueError or AttributeError if part is missing."""
     entries = data["PodDeviceEntries"]
     registered = data["RegisteredDevices"]
     printed = go_struct(

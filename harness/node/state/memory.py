@@ -33,7 +33,7 @@ def dump(state: MemoryState) -> str:
         ]
     if entries:
         content["entries"] = entries
-    return files.compact(content | {"checksum": _checksum(content)})
+    return files.compact(content | {"checksum": checksum(content)})
 
 
 def load(path: Path, policy: str) -> MemoryState | None:
@@ -42,7 +42,7 @@ def load(path: Path, policy: str) -> MemoryState | None:
     if content is None:
         return None
     try:
-        computed = _checksum(content)
+        computed = checksum(content)
         state = MemoryState(
             content["policyName"],
             {int(node): _node_of(node_json) for node, node_json in content["machineState"].items()},
@@ -87,7 +87,8 @@ def _node_of(content: dict[str, Any]) -> NodeState:
     )
 
 
-def _checksum(content: Mapping[str, Any]) -> int:
+def checksum(content: Mapping[str, Any]) -> int:
+    """The checksum of a file that says this; a KeyError, TypeError, ValueError or AttributeError if part is missing."""
     # Pointers inside of maps are printed as <*>, without their type.
     nodes = {}
     for node, state in content["machineState"].items():
