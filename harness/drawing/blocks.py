@@ -59,7 +59,8 @@ class NodeBlock:
     cores: tuple[tuple[Cell, ...], ...]  # with detail `cells` only
     cpus: tuple[Piece, ...]  # with the other details
     memory: tuple[Piece, ...]  # empty: it has none
-    memory_told: str  # "176 of 192 GiB free", "no memory"
+    memory_told: str  # "176 GiB of 192 GiB free", "no memory"
+    memory_short: str  # the same for a tile: "176 GiB"
     hugepages: str  # empty: none
     devices: tuple[DeviceGroup, ...]
     wish: str  # what is refused here; empty: nothing

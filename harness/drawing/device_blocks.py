@@ -65,13 +65,13 @@ class Devices:
         for device in devices:
             if id(device) in single:
                 by_bridge.setdefault(self._bridges.get(device.id, ""), []).append(device)
-        alone = [one for bridge, members in by_bridge.items() if not bridge or len(members) == 1 for one in members]
+        alone = {id(one) for bridge, members in by_bridge.items() if not bridge or len(members) == 1 for one in members}
         groups = [
             DeviceGroup(bridge, tuple(map(self._block, members)))
             for bridge, members in by_bridge.items()
             if bridge and len(members) > 1
         ]
-        blocks = [self._block(device) for device in devices if device in alone]
+        blocks = [self._block(device) for device in devices if id(device) in alone]
         for alike in by_resource.values():
             if len(alike) > most:
                 blocks += self._tally(alike)
@@ -132,7 +132,7 @@ def _usual(machine: Machine) -> list[_Device]:
 
 
 def _bridges(machine: Machine) -> dict[str, str]:
-    """The address of each PCI function -> the outermost bridge that it is behind; virtual functions go by their card."""
+    """The address of each PCI function -> the outermost bridge that it is behind; a virtual function's is its card."""
     found: dict[str, str] = {}
     for root in machine.pci:
         for device in root.devices:

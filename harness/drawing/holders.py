@@ -35,7 +35,7 @@ class Holders:
     def cpu_names(self, cpu: Cpu) -> str:
         """Whose a CPU is, in words; also who still claims one that is offline."""
         mark = self.cpu(cpu)
-        words = [] if mark.kind in {"pod", "several", "free"} else [mark.kind]
+        words: list[str] = [] if mark.kind in {"pod", "several", "free"} else [mark.kind]
         words += self._named(self._cpus.get(cpu.id, ()))
         return ", ".join(words) or "free"
 

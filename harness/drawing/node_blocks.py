@@ -82,7 +82,7 @@ def _block(
     marks = {cpu.id: holders.cpu(cpu) for cpu in cpus}
     online = sum(cpu.online for cpu in cpus)
     free = sum(mark == FREE for mark in marks.values())
-    memory, memory_told = _memory(scene, holders, node)
+    memory, memory_told, memory_short = _memory(scene, holders, node)
     name = nodes_text([node.id])
     told = f"{free} of {count(online, 'CPU')} free" if cpus else "no CPUs"
     cores = _cores(cpus)
@@ -98,6 +98,7 @@ def _block(
         cpus=() if detail == "cells" else tuple(_pieces(cores, marks, holders, whole=detail == "tile")),
         memory=memory,
         memory_told=memory_told,
+        memory_short=memory_short,
         hugepages=", ".join(f"{pages.pages} x {format_bytes(pages.size_kb * 1024)}" for pages in node.hugepages),
         devices=devices.of_node(node.id, folded=detail == "tile"),
         wish="" if wish is None else clean(wish.text, _LONGEST_WISH) or "a request that was refused",
@@ -140,8 +141,8 @@ def _pieces(cores: list[list[Cpu]], marks: dict[int, Mark], holders: Holders, *,
     ]
 
 
-def _memory(scene: Scene, holders: Holders, node: NumaNode) -> tuple[tuple[Piece, ...], str]:
-    """A node's memory as pieces of a bar, and in words."""
+def _memory(scene: Scene, holders: Holders, node: NumaNode) -> tuple[tuple[Piece, ...], str, str]:
+    """A node's memory as pieces of a bar, and what is free of it in words, many and few."""
     parts = [(RESERVED, scene.reserved_memory.get(node.id, 0))]
     parts += [(Mark("pod", pod), holding.memory.get(node.id, 0)) for pod, holding in enumerate(scene.holdings)]
     free = node.memory - sum(size for _, size in parts)
@@ -152,10 +153,10 @@ def _memory(scene: Scene, holders: Holders, node: NumaNode) -> tuple[tuple[Piece
         if size > 0
     )
     if free < 0:
-        return pieces, f"{format_bytes(-free)} more than its {format_bytes(node.memory)} held"
+        return pieces, f"{format_bytes(-free)} more than its {format_bytes(node.memory)} held", "overfull"
     if not node.memory:
-        return (), "no memory"
-    return pieces, f"{format_bytes(free)} of {format_bytes(node.memory)} free"
+        return (), "no memory", "no memory"
+    return pieces, f"{format_bytes(free)} of {format_bytes(node.memory)} free", format_bytes(free)
 
 
 def _folded(blocks: Sequence[NodeBlock]) -> list[NodeBlock]:

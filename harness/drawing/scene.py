@@ -41,7 +41,7 @@ class Scene:
 
     machine: Machine
     holdings: tuple[Holding, ...] = ()
-    devices: tuple[DeviceMark, ...] = ()  # empty: the machine's PCI functions that plugins usually offer, held by nobody
+    devices: tuple[DeviceMark, ...] = ()  # empty: the PCI functions that plugins usually offer
     reserved_cpus: frozenset[int] = frozenset()
     reserved_memory: Mapping[int, int] = field(default_factory=dict)  # NUMA node -> bytes
     wish: Wish | None = None
