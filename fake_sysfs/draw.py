@@ -10,6 +10,7 @@ from rich.tree import Tree
 
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.fake_sysfs.machine import Cache, Cpu, Machine, NumaNode, PciDevice
+from numaproof.fake_sysfs.sizes import format_bytes
 
 # A matrix is drawn up to this many rows; a wider one would not fit any screen.
 WIDEST_MATRIX = 16
@@ -47,16 +48,6 @@ class _Part:
     label: str
     cpus: frozenset[int]
     inner: list["_Part"] = field(default_factory=list)
-
-
-def format_bytes(size: int) -> str:
-    """A size as people say it: `16 MiB`, `1.25 GiB`."""
-    amount, unit = float(size), "B"
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if amount < 1024 or unit == "TiB":
-            break
-        amount /= 1024
-    return f"{amount:.2f}".rstrip("0").rstrip(".") + f" {unit}"
 
 
 def draw(machine: Machine, *, full: bool = False) -> RenderableType:

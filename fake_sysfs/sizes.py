@@ -23,3 +23,13 @@ def format_size(size: int) -> str:
         if size and size % 1024**power == 0:
             return f"{size // 1024**power}{unit}"
     return str(size)
+
+
+def format_bytes(size: int) -> str:
+    """A size as people say it: `16 MiB`, `1.25 GiB`."""
+    amount, unit = float(size), "B"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if amount < 1024 or unit == "TiB":
+            break
+        amount /= 1024
+    return f"{amount:.2f}".rstrip("0").rstrip(".") + f" {unit}"

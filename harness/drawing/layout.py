@@ -1,0 +1,84 @@
+"""A scene as a tree of blocks: what is shown, folded, named and marked, for every renderer alike."""
+
+from numaproof.fake_sysfs.sizes import format_bytes
+from numaproof.harness.drawing.blocks import Matrix, Picture, PodBlock
+from numaproof.harness.drawing.device_blocks import Devices
+from numaproof.harness.drawing.figures import distances, links
+from numaproof.harness.drawing.holders import Holders
+from numaproof.harness.drawing.marks import FREE, OFFLINE, RESERVED, SEVERAL, Mark, sign
+from numaproof.harness.drawing.node_blocks import package_blocks
+from numaproof.harness.drawing.scene import Holding, Scene
+from numaproof.harness.drawing.words import clean, count, ids_text
+
+MOST_PODS = 60  # in the legend; the cells' tips name every one
+_LONGEST_TITLE = 100
+_LONGEST_REFUSAL = 200
+
+
+def layout(scene: Scene) -> Picture:
+    """Everything that a drawing of this scene says, and in which order."""
+    machine = scene.machine
+    holders = Holders(scene)
+    devices = Devices(scene, holders)
+    pods = tuple(_pod(scene, holders, pod, holding) for pod, holding in enumerate(scene.holdings[:MOST_PODS]))
+    figures = (distances(machine), links(machine))
+    wish = scene.wish
+    return Picture(
+        title=clean(scene.title or machine.name, _LONGEST_TITLE) or "a machine",
+        headline=_headline(scene),
+        refused=clean(f"{wish.label}: {wish.text}", _LONGEST_REFUSAL) if wish is not None else "",
+        pods=pods,
+        signs=_signs(scene, holders, devices),
+        packages=package_blocks(scene, holders, devices),
+        elsewhere=devices.elsewhere(),
+        matrices=tuple(figure for figure in figures if isinstance(figure, Matrix)),
+        notes=(*(figure for figure in figures if isinstance(figure, str) and figure), *_notes(scene)),
+    )
+
+
+def _headline(scene: Scene) -> str:
+    machine = scene.machine
+    words = [
+        count(len(machine.package_ids), "package"),
+        count(len(machine.nodes), "NUMA node"),
+        count(len(machine.cpu_ids), "CPU"),
+        format_bytes(sum(node.memory for node in machine.nodes)),
+    ]
+    return ", ".join(words) + f"; {clean(machine.cpu_model, 60)}"
+
+
+def _pod(scene: Scene, holders: Holders, pod: int, holding: Holding) -> PodBlock:
+    mark = Mark("pod", pod)
+    told = []
+    if holding.cpus:
+        told.append(f"{count(len(holding.cpus), 'CPU')} {ids_text(holding.cpus, 30)}")
+    memory = sum(holding.memory.values())
+    if memory:
+        nodes = [node for node, size in holding.memory.items() if size]
+        told.append(f"{format_bytes(memory)} on node{'' if len(nodes) == 1 else 's'} {ids_text(nodes, 20)}")
+    if holding.devices:
+        told.append(count(len(holding.devices), "device"))
+    strangers = holding.cpus - {cpu.id for cpu in scene.machine.cpus}
+    if strangers:
+        told.append(f"not on this machine: CPU {ids_text(strangers, 20)}")
+    return PodBlock(mark, sign(mark), holders.labels[pod], "; ".join(told) or "nothing of its own")
+
+
+def _signs(scene: Scene, holders: Holders, devices: Devices) -> tuple[tuple[Mark, str], ...]:
+    """What marks mean that are not a pod's, of those that can be seen."""
+    marks = {holders.cpu(cpu) for cpu in scene.machine.cpus} | devices.marks()
+    if any(scene.reserved_memory.values()):
+        marks.add(RESERVED)
+    meanings = {FREE: "free", RESERVED: "reserved for the system", OFFLINE: "offline", SEVERAL: "held by several pods"}
+    return tuple((mark, text) for mark, text in meanings.items() if mark in marks or mark == FREE)
+
+
+def _notes(scene: Scene) -> list[str]:
+    machine, found = scene.machine, []
+    if len(scene.holdings) > MOST_PODS:
+        found.append(f"and {count(len(scene.holdings) - MOST_PODS, 'pod')} more")
+    if machine.isolated:
+        found.append(f"isolated by the kernel: CPU {ids_text(machine.isolated)}")
+    if machine.spare_nodes:
+        found.append(f"possible, but not online: NUMA node {ids_text(machine.spare_nodes)}")
+    return found

@@ -1,0 +1,48 @@
+"""What is drawn: a machine, what pods hold on it, and a request that it refused."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from numaproof.fake_sysfs.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What one pod holds."""
+
+    label: str  # "default/web"
+    cpus: frozenset[int] = frozenset()
+    memory: Mapping[int, int] = field(default_factory=dict)  # NUMA node -> bytes (all kinds of memory together)
+    devices: frozenset[str] = frozenset()  # ids as in DeviceMark.id
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMark:
+    """A device that a plugin offers."""
+
+    resource: str
+    id: str
+    numa: tuple[int, ...]  # empty: it belongs to no NUMA node
+    healthy: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A request that was refused, shown where it nearly fits."""
+
+    label: str
+    nodes: tuple[int, ...]  # where it nearly fits
+    text: str  # "wants 8 CPUs, node 1 has 6 free"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Everything that a drawing shows."""
+
+    machine: Machine
+    holdings: tuple[Holding, ...] = ()
+    devices: tuple[DeviceMark, ...] = ()  # empty: the PCI functions that plugins usually offer
+    reserved_cpus: frozenset[int] = frozenset()
+    reserved_memory: Mapping[int, int] = field(default_factory=dict)  # NUMA node -> bytes
+    wish: Wish | None = None
+    title: str = ""  # empty: the machine's name

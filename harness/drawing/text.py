@@ -1,0 +1,276 @@
+"""The drawing for a terminal: letters for pods, a line never wider than asked, colour only on top."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from numaproof.harness.drawing.bars import row_length, shares
+from numaproof.harness.drawing.blocks import (
+    Cell,
+    DeviceBlock,
+    DeviceGroup,
+    Matrix,
+    NodeBlock,
+    PackageBlock,
+    Picture,
+    Piece,
+)
+from numaproof.harness.drawing.layout import layout
+from numaproof.harness.drawing.marks import COLOURS, FREE, Kind, Mark, sign
+from numaproof.harness.drawing.scene import Scene
+
+Span = tuple[str, Mark | None]  # None: plain text
+Line = list[Span]
+
+_NARROWEST = 24  # below, lines are made for this width and cut
+_WIDEST_BAR = 64
+_TILE_BAR = 8
+_EDGE, _WISH_EDGE, _CORNER, _RULE = "│", "┊", "┌", "─"
+_ASCII = str.maketrans({"│": "|", "┊": "!", "┌": "+", "─": "-", "…": "~"})
+
+_POD_COLOURS = ("94", "33", "32", "95", "36", "31", "93", "92")
+assert len(_POD_COLOURS) == COLOURS
+_KIND_COLOURS: Mapping[Kind, str] = {"reserved": "2", "offline": "90", "several": "41;97"}
+
+
+def draw_text(scene: Scene, width: int = 80, *, colour: bool = False) -> list[str]:
+    """The drawing as lines of at most `width` columns; with colour, also in the sixteen of a terminal."""
+    lines = _picture(layout(scene), max(width, _NARROWEST))
+    return [_rendered(_cut(line, width), colour=colour) for line in lines]
+
+
+def to_ascii(lines: Iterable[str]) -> list[str]:
+    """The same drawing for an output that knows ASCII alone, as wide as before."""
+    return [line.translate(_ASCII).encode("ascii", "replace").decode("ascii") for line in lines]
+
+
+def _picture(picture: Picture, width: int) -> Iterator[Line]:
+    yield from _wrapped(f"{picture.title}: {picture.headline}", width, "  ")
+    if picture.refused:
+        yield from _wrapped(f"refused: {picture.refused}", width, "  ")
+    yield from _legend(picture, width)
+    for package in picture.packages:
+        yield []
+        yield from _package(package, width)
+    for name, groups in picture.elsewhere:
+        yield []
+        yield from _wrapped(f"devices {name}", width, "  ")
+        yield from (_after("  ", line) for line in _devices(groups, width - 2))
+    for matrix in picture.matrices:
+        yield []
+        yield from _matrix(matrix)
+    if picture.notes:
+        yield []
+    for note in picture.notes:
+        yield from _wrapped(note, width, "  ")
+
+
+def _legend(picture: Picture, width: int) -> Iterator[Line]:
+    signs = max((len(pod.sign) for pod in picture.pods), default=1)
+    names = min(max((len(pod.label) for pod in picture.pods), default=0), width // 2)
+    for pod in picture.pods:
+        head = [(pod.sign.ljust(signs), pod.mark), (" ", None)]
+        lines = list(_wrapped(f"{pod.label.ljust(names)}  {pod.told}", width - signs - 1, "  "))
+        yield [*head, *lines[0]]
+        yield from (_after(" " * (signs + 1), line) for line in lines[1:])
+    items: list[Line] = [[(sign(mark), mark), (f" {text}", None)] for mark, text in picture.signs]
+    yield from _flow(items, width, "   ")
+
+
+def _package(package: PackageBlock, width: int) -> Iterator[Line]:
+    yield from _wrapped(package.name, width, "  ")
+    tiles = [node for node in package.nodes if node.detail == "tile"]
+    if tiles:
+        yield from _tiles(tiles, width)
+    for node in package.nodes:
+        if node.detail != "tile":
+            yield from _node(node, width)
+
+
+def _node(node: NodeBlock, width: int) -> Iterator[Line]:
+    edge = _WISH_EDGE if node.wish else _CORNER
+    rule = width - len(node.name) - len(node.told) - 5
+    if rule > 0:
+        yield [(f"{edge} {node.name} {_RULE * rule} {node.told}", None)]
+    else:
+        yield [(f"{edge} {node.name}", None)]
+        yield [(f"{edge if node.wish else _EDGE} {node.told}", None)]
+    side = f"{_WISH_EDGE if node.wish else _EDGE} "
+    for line in _inside(node, width - len(side)):
+        yield _after(side, line)
+
+
+def _inside(node: NodeBlock, width: int) -> Iterator[Line]:
+    if node.wish:
+        yield from _wrapped(f"refused here: {node.wish}", width, "  ")
+    if node.cores:
+        yield from _cells(node.cores, width)
+    else:
+        yield from _bar(node.cpus, width)
+        yield from _flow([[(f"{sign(p.mark)} ", p.mark), (p.text, None)] for p in node.cpus], width, "  ")
+    yield from _memory(node, width)
+    yield from _devices(node.devices, width)
+
+
+def _cells(cores: Sequence[Sequence[Cell]], width: int) -> Iterator[Line]:
+    """Rows of cores, each with the number of its first CPU; the threads of a core stand together."""
+    signs = max(len(sign(cell.mark)) for core in cores for cell in core)
+    numbers = max(len(str(core[0].cpu)) for core in cores)
+    room = width - numbers - 1
+    between = "/" if signs > 1 else ""  # without it, nobody could tell A AA from AA A
+    threads = max(1, (room + len(between)) // (signs + len(between)))
+    parts = [core[at : at + threads] for core in cores for at in range(0, len(core), threads)]
+    widest = max(map(len, parts)) * (signs + len(between)) - len(between)
+    many = row_length((room + 1) // (widest + 1))
+    for at in range(0, len(parts), many):
+        row: Line = [(f"{parts[at][0].cpu:>{numbers}}", None)]
+        for part in parts[at : at + many]:
+            for place, cell in enumerate(part):
+                row += [(between if place else " ", None), (sign(cell.mark).ljust(signs), cell.mark)]
+        yield row
+
+
+def _bar(pieces: Sequence[Piece], width: int) -> Iterator[Line]:
+    room = min(width - 2, _WIDEST_BAR)
+    if pieces and room >= len(pieces):
+        yield _drawn(pieces, room)
+
+
+def _drawn(pieces: Sequence[Piece], room: int) -> Line:
+    """A bar of so many columns, each piece drawn by its sign; one column at least where there is room for all."""
+    sizes = shares([piece.amount for piece in pieces], room)
+    filled = [((sign(piece.mark) * size)[:size], piece.mark) for piece, size in zip(pieces, sizes, strict=True) if size]
+    return [("[", None), *filled, ("]", None)]
+
+
+def _memory(node: NodeBlock, width: int) -> Iterator[Line]:
+    pages = f"; hugepages {node.hugepages}" if node.hugepages else ""
+    yield from _wrapped(f"memory: {node.memory_told}{pages}", width, "  ")
+    if any(piece.mark != FREE for piece in node.memory):
+        yield from _bar(node.memory, width)
+        parts: list[Line] = [[(f"{sign(p.mark)} ", p.mark), (p.text, None)] for p in node.memory]
+        yield from _flow(parts, width, "  ")
+
+
+def _devices(groups: Iterable[DeviceGroup], width: int) -> Iterator[Line]:
+    """Devices side by side; those behind one bridge are in brackets."""
+    items: list[Line] = []
+    for group in groups:
+        blocks = [_device(block) for block in group.devices]
+        if group.bridge:
+            whole: Line = [("[", None)]
+            for place, block in enumerate(blocks):
+                whole += [(", ", None)] * (place > 0) + block
+            whole.append(("]", None))
+            if _length(whole) <= width:
+                items.append(whole)
+                continue
+        items += blocks
+    yield from _flow(items, width, "   ")
+
+
+def _device(block: DeviceBlock) -> Line:
+    return [(f"{block.name} ", None), (sign(block.mark), block.mark), ("" if block.healthy else " unhealthy", None)]
+
+
+def _tiles(nodes: Sequence[NodeBlock], width: int) -> Iterator[Line]:
+    """Many nodes in columns: their CPUs, what is free of them, their memory, what is free of it."""
+    rows = [_tile(node) for node in nodes]
+    widths = [max(_length(row[place]) for row in rows) for place in range(5)]
+    lines = [_padded(row, widths) for row in rows]
+    widest = max(map(_length, lines))
+    told = "  node [CPUs] free/all [memory] free" if any(node.cpus for node in nodes) else "  node [memory] free"
+    yield [(told, None)]
+    if any(node.devices for node in nodes) or widest > width:
+        for node, line in zip(nodes, lines, strict=True):
+            yield line
+            yield from (_after("    ", more) for more in _devices(node.devices, width - 4))
+    else:
+        columns = max(1, (width + 3) // (widest + 3))
+        height = -(-len(lines) // columns)
+        for place in range(height):
+            row: Line = []
+            for line in lines[place::height]:
+                row += [("   ", None)] * bool(row) + line + [(" " * (widest - _length(line)), None)]
+            yield row
+    yield from (line for node in nodes if node.wish for line in _wrapped(f"! {node.name}: {node.wish}", width, "  "))
+
+
+def _tile(node: NodeBlock) -> list[Line]:
+    ids = node.name.rpartition(" ")[2]
+    return [
+        [("! " if node.wish else "  ", None), (ids, None)],
+        _drawn(node.cpus, min(_TILE_BAR, sum(piece.amount for piece in node.cpus))) if node.cpus else [],
+        [(node.short, None)],
+        _drawn(node.memory, _TILE_BAR) if node.memory else [],
+        [(node.memory_short, None)],
+    ]
+
+
+def _padded(row: Sequence[Line], widths: Sequence[int]) -> Line:
+    line: Line = []
+    for cell, width in zip(row, widths, strict=True):
+        if width:
+            line += [(" ", None)] * bool(line) + cell + [(" " * (width - _length(cell)), None)]
+    return line
+
+
+def _matrix(matrix: Matrix) -> Iterator[Line]:
+    names = max(len(matrix.title), *(len(name) for name, _ in matrix.rows))
+    cells = max(len(cell) for _, row in matrix.rows for cell in row)
+    cells = max(cells, *map(len, matrix.columns))
+    yield [(matrix.title.ljust(names) + "".join(f" {column:>{cells}}" for column in matrix.columns), None)]
+    for name, row in matrix.rows:
+        yield [(name.ljust(names) + "".join(f" {cell:>{cells}}" for cell in row), None)]
+
+
+def _flow(items: Iterable[Line], width: int, between: str) -> Iterator[Line]:
+    """Items side by side, as many in a line as fit."""
+    row: Line = []
+    for item in items:
+        if row and _length(row) + len(between) + _length(item) > width:
+            yield row
+            row = []
+        row = [*row, (between, None), *item] if row else list(item)
+    if row:
+        yield row
+
+
+def _wrapped(text: str, width: int, indent: str) -> Iterator[Line]:
+    """A text in lines that fit, broken between words; later lines are indented."""
+    line = ""
+    for word in text.split(" "):
+        if line.strip() and len(line) + 1 + len(word) > width:
+            yield [(line.rstrip(), None)]
+            line = indent + word
+        else:
+            line = f"{line} {word}" if line else word
+    yield [(line.rstrip(), None)]
+
+
+def _after(head: str, line: Line) -> Line:
+    return [(head, None), *line]
+
+
+def _length(line: Line) -> int:
+    return sum(len(text) for text, _ in line)
+
+
+def _cut(line: Line, width: int) -> Line:
+    found: Line = []
+    left = width
+    for text, mark in line:
+        found.append((text[:left], mark))
+        left -= len(found[-1][0])
+    return found
+
+
+def _rendered(line: Line, *, colour: bool) -> str:
+    if not colour:
+        return "".join(text for text, _ in line).rstrip()
+    return "".join(_coloured(text, mark) for text, mark in line)
+
+
+def _coloured(text: str, mark: Mark | None) -> str:
+    if mark is None or mark == FREE or not text:
+        return text
+    code = _POD_COLOURS[mark.pod % COLOURS] if mark.kind == "pod" else _KIND_COLOURS[mark.kind]
+    return f"\x1b[{code}m{text}\x1b[0m"
