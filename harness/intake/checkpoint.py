@@ -40,6 +40,9 @@ def read_checkpoint(text: str, where: str, keys: Collection[str], what: str) -> 
         notes += [f"{where}: {key}: differs from what `data` says; `data` counts" for key in differ]
         content = {**content, **inner}
         elided = ()
+    for key, kind in (("podEntries", "pods as a whole"), ("baselines", "containers before a resize")):
+        if content.get(key):
+            notes.append(f"{where}: {key}: what belongs to {kind} is passed over")
     pods = {one.keys[1] for one in elided if one.keys[:1] == ("entries",) and len(one.keys) > 1}
     if pods:
         mark = next(one.mark for one in elided if one.keys[:1] == ("entries",) and len(one.keys) > 1)
@@ -63,9 +66,6 @@ def _second_content(content: Mapping[str, Any], where: str, notes: list[str]) ->
     if not isinstance(inner, dict):
         notes.append(f"{where}: data: cannot be read, and is passed over")
         return None
-    for key, kind in (("podEntries", "pods as a whole"), ("baselines", "containers before a resize")):
-        if inner.get(key):
-            notes.append(f"{where}: {key}: what belongs to {kind} is passed over")
     return inner
 
 

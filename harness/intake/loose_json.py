@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from numaproof.errors import UserError
-from numaproof.harness.intake.paste import ELISION, cleaned, is_elision, shown
+from numaproof.harness.intake.paste import ELISION, cleaned, is_elision, is_prompt, shown
 
 DEEPEST = 64
 Keys = tuple[str | int, ...]
@@ -140,7 +140,7 @@ class _Reading:
         told = [line for line in lines if line and not line.startswith(("#", "//")) and line.strip(",;}] ")]
         elisions = [line for line in told if is_elision(line)]
         self.elided += [Elision((), line) for line in elisions[:1]]
-        if others := [line for line in told if not is_elision(line)]:
+        if others := [line for line in told if not is_elision(line) and not is_prompt(line)]:
             few = "1 line that is not JSON is" if len(others) == 1 else f"{len(others)} lines that are not JSON are"
             self._note(f"{few} passed over, {shown(others[0])}")
 

@@ -66,8 +66,8 @@ def _machine_of(read: Checkpoint, where: str) -> MachineState | None:
             )
             return None
         made[int(name)] = state
-    missing = any(one.keys in (("machineState",), ()) for one in read.elided)
-    return None if missing or (not read.is_whole and "entries" not in read.content and not made) else made
+    is_cut = not read.is_whole and list(read.content)[-1] == "machineState"
+    return None if is_cut or any(one.keys == ("machineState",) for one in read.elided) else made
 
 
 def _node_of(node: Any) -> NodeState | None:

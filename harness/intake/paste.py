@@ -16,12 +16,16 @@ ELISION = re.compile(
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\([A-B0-2]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[=>]")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)[\w+.-]*[ \t]*")
 _QUOTED = re.compile(r"[ \t]*>[ \t]?")
-# `$ cat FILE`, `# cat FILE`, `[root@node ~]# cat FILE`, `core@node:/var/lib$ sudo jq . FILE`
-_PROMPT = re.compile(
-    r"[ \t]*(?:\[[\w.-]+@[^\]\n]{0,80}\][#$%>]|[\w.-]+@[\w.-]+(?::[^\s#$%>]{0,80})?[#$%>]|[\w.-]+:[^\s#$%>]{0,80}[#$]|[$%#>])"
-    r"[ \t]+(?:sudo[ \t]+)?(?:cat|jq|less|more|head|tail|kubectl|oc|curl|ssh|grep|ps|systemctl|journalctl|talosctl|"
-    r"minikube|docker|nvidia-smi|numactl|lscpu|python3?)\b[^\n]*"
+# `$ `, `# `, `[root@node ~]# `, `core@node:/var/lib$ `
+_PROMPT = (
+    r"(?:\[[\w.-]+@[^\]\n]{0,80}\][#$%>]|[\w.-]{1,80}@[\w.-]{1,80}(?::[^\s#$%>]{0,80})?[#$%>]"
+    r"|[\w.-]{1,80}:[^\s#$%>]{0,80}[#$]|[$%#>])"
 )
+_COMMANDS = (
+    "cat|jq|less|more|head|tail|kubectl|oc|curl|ssh|grep|ps|systemctl|journalctl|talosctl|minikube|docker|nvidia-smi|"
+    "numactl|lscpu|python3?"
+)
+_AT_PROMPT = re.compile(rf"[ \t]*{_PROMPT}(?:[ \t]*|[ \t]+(?:sudo[ \t]+)?(?:{_COMMANDS})\b[^\n]*)")
 
 
 def cleaned(text: str, where: str) -> str:
@@ -36,7 +40,12 @@ def cleaned(text: str, where: str) -> str:
         if not told or not all(_QUOTED.match(line) for line in told):
             break
         lines = [_QUOTED.sub("", line, count=1) for line in lines]
-    return "\n".join("" if _FENCE.fullmatch(line) or _PROMPT.fullmatch(line) else line for line in lines)
+    return "\n".join("" if _FENCE.fullmatch(line) or is_prompt(line) else line for line in lines)
+
+
+def is_prompt(line: str) -> bool:
+    """Whether a line is a shell's prompt, alone or with the command that shows what follows."""
+    return _AT_PROMPT.fullmatch(line) is not None
 
 
 def is_elision(text: str) -> bool:
