@@ -12,6 +12,8 @@ from numaproof.fake_sysfs.machine import Machine
 from numaproof.fake_sysfs.read import read
 from numaproof.fake_sysfs.section import read_yaml
 
+MACHINE = "a preset, a YAML file, an hwloc string, a tree, a snapshot tarball, or `host`"  # for help texts
+
 _MACHINE_FILES = (".yaml", ".yml")
 _LONGEST_TOLD = 100  # characters of an argument that a message repeats
 

@@ -16,6 +16,7 @@ RANKS = (
     ("topology",),
     ("providers", "cost"),
     ("decision",),
+    ("drawing",),
     ("affinity",),
     ("explain",),
     ("vectors", "scenario"),
@@ -38,7 +39,7 @@ BESIDE = {
 }
 
 # What deciding must not touch: files, sockets, processes, clocks.
-PURE = ("pods", "topology", "providers", "cost", "decision", "affinity", "explain")
+PURE = ("pods", "topology", "providers", "cost", "decision", "affinity", "explain", "drawing")
 IMPURE = {
     *("os", "pathlib", "shutil", "tempfile"),
     *("socket", "subprocess", "threading", "asyncio", "signal"),

@@ -12,7 +12,7 @@ from pathlib import Path
 from numaproof import fake_sysfs
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import strict_yaml
-from numaproof.harness.commands.machine import MACHINE
+from numaproof.fake_sysfs.argument import MACHINE
 from numaproof.harness.cost.costfile import costs_of
 from numaproof.harness.cost.costs import UNLISTED, Costs
 from numaproof.harness.cost.machine_costs import machine_costs

@@ -12,14 +12,13 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 
 from numaproof import fake_sysfs
+from numaproof.fake_sysfs.argument import MACHINE
 from numaproof.fake_sysfs.capture import capture
 from numaproof.fake_sysfs.draw import draw, headline
 from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.importers import import_archive
 from numaproof.fake_sysfs.machine import Machine
 from numaproof.fake_sysfs.sizes import format_bytes
-
-MACHINE = "a preset, a YAML file, an hwloc string, a tree, a snapshot tarball, or `host`"
 
 _UNLIMITED = 1 << 16
 

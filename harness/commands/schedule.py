@@ -11,13 +11,13 @@ from typing import Any
 from numaproof import fake_sysfs
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import strict_yaml
+from numaproof.fake_sysfs.argument import MACHINE
 from numaproof.harness.affinity.machine_kind import MachineKind, default_config, machine_kind
 from numaproof.harness.affinity.node_topology import NodeTopology
 from numaproof.harness.affinity.resource_topology import KIND, object_name
 from numaproof.harness.affinity.resource_topology_file import is_resource_topology, resource_topologies
 from numaproof.harness.affinity.schedule import schedule, tally
 from numaproof.harness.affinity.targets import MachineTarget, Target, ZoneTarget
-from numaproof.harness.commands.machine import MACHINE
 from numaproof.harness.commands.pod_files import LARGEST, documents, pods_of
 from numaproof.harness.decision.config import NodeConfig, config_of, settings_in
 from numaproof.harness.pods.pod import Pod
