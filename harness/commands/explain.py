@@ -14,6 +14,7 @@ from numaproof.harness.explain.as_json import as_json
 from numaproof.harness.explain.explanation import Explanation, explain
 from numaproof.harness.intake.assembly import assemble
 from numaproof.harness.intake.configuration import read_configuration
+from numaproof.harness.intake.plugins_file import read_plugins
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.report.explain_scene import scene_of
 from numaproof.harness.vocabulary import SEMANTICS
@@ -47,9 +48,12 @@ def run(args: argparse.Namespace) -> int:
     settings, notes = read_configuration(_text(args.config), args.config) if args.config else (None, ())
     running = [one for name in args.running for one in pods_of(name, templates=True)]
     asked = sorted({name for container in pod.all_containers() for name in container.limits})
-    node = assemble(machine, settings, None, running, asked=asked, semantics=args.semantics)
+    devices, unplaced = (
+        read_plugins(_text(args.plugins), args.plugins, machine.cpus_by_node()) if args.plugins else (None, ())
+    )
+    node = assemble(machine, settings, devices, running, asked=asked, semantics=args.semantics)
     explanation = explain(node.replica, pod, node.history)
-    told = (*notes, *node.assumptions)
+    told = (*notes, *unplaced, *node.assumptions)
     if args.html:
         write_output(args.html, _page(explanation, machine, told))
     if args.json:
