@@ -34,6 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--config", metavar="FILE", help="a KubeletConfiguration, an answer of /configz, or a kubelet's command line"
     )
     parser.add_argument(
+        "--plugins", metavar="FILE", help="devices by resource with their NUMA nodes, or the text of nvidia-smi topo -m"
+    )
+    parser.add_argument(
         "--running", metavar="FILE", nargs="+", default=[], help="pods that came before, in their order"
     )
     parser.add_argument("--semantics", choices=SEMANTICS, default="current", help="kubelet v1.36, or the KEP's")
