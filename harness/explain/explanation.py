@@ -88,7 +88,7 @@ def _matrix(told: Explanation, history: Sequence[Pod] | None) -> tuple[Cell, ...
                 continue
             restarted = told.replica.under(setup)
             other = _explained(restarted, told.pod, restarted.attempt(told.pod)) if restarted else None
-            cells.append(Cell(policy, scope, other, _afresh(setup, told.pod, history, other and other.trace)))
+            cells.append(Cell(policy, scope, other, _afresh(setup, told.pod, history, other.trace if other else None)))
     return tuple(cells)
 
 

@@ -146,7 +146,8 @@ def blame_text(blame: Blame, *, admitted: bool) -> str:
     elif blame.stock is not None:
         stock = blame.stock
         best = short_amount(stock.resource, stock.best)
-        told = f"{blame.resource}: {short_amount(stock.resource, stock.wanted)} wanted, at most {best} free on a NUMA node"
+        wanted = short_amount(stock.resource, stock.wanted)
+        told = f"{blame.resource}: {wanted} wanted, at most {best} free on a NUMA node"
     else:
         told = f"{blame.resource}: {blame.cause}"
     return f"not aligned: {told}" if admitted else told
