@@ -189,7 +189,9 @@ class _Reading:
 
     def _left_out(self, keys: Keys, mark: str) -> None:
         if len(self.elided) >= _MOST_ELISIONS:
-            raise UserError(f"{self.where}: something is elided in more than {_MOST_ELISIONS} places; give the file whole")
+            raise UserError(
+                f"{self.where}: something is elided in more than {_MOST_ELISIONS} places; give the file whole"
+            )
         self.elided.append(Elision(keys, mark))
 
     def _elision(self, keys: Keys) -> bool:
