@@ -5,6 +5,7 @@ import re
 from numaproof.errors import UserError
 
 LARGEST = 16 << 20  # characters of a text
+_MOST_LINES = 1 << 20
 SHOWN = 60  # characters that a message repeats of a text
 
 # `...`, `[...]`, `[snip]`, `<snip>`, `<2 more pods>`, `-- snip --`
@@ -32,6 +33,8 @@ def cleaned(text: str, where: str) -> str:
     """The text with as many lines as before: colours, fences, quote marks and commands at a prompt are gone."""
     if len(text) > LARGEST:
         raise UserError(f"{where}: is larger than {LARGEST >> 20} MiB; give the part that matters")
+    if text.count("\n") > _MOST_LINES or text.count("\r") > _MOST_LINES:
+        raise UserError(f"{where}: has more than {_MOST_LINES} lines; give the part that matters")
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ").lstrip("\ufeff")
     text = _COLOUR.sub("", text) if "\x1b" in text else text
     lines = text.split("\n")
