@@ -202,10 +202,12 @@ def _distances(nodes: list[int], told: Told) -> dict[int, tuple[int, ...]]:
     given = {node: dict(zip(told.distance_ids, row, strict=True)) for node, row in told.distances.items()}
     missing = [(a, b) for a in nodes for b in nodes if b not in given.get(a, {})]
     if missing and len(nodes) > 1:
-        whose = sorted({a for a, _ in missing})
+        whose = sorted({a for a, _ in missing}) if given else ()
         told.assume(
-            f"NUMA node {format_cpulist(whose)}: distances are not told: the same as the other way, else {_LOCAL} to"
+            f"NUMA node {format_cpulist(whose)}: distances are not told: as told of the other way, else {_LOCAL} to"
             f" itself and {_REMOTE} to others"
+            if given
+            else f"distances are not told: {_LOCAL} within a NUMA node, {_REMOTE} from one to another"
         )
 
     def distance(a: int, b: int) -> int:
