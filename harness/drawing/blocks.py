@@ -1,5 +1,6 @@
 """The tree that both renderers draw: every decision is made, only places and strokes are left to them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -92,6 +93,12 @@ class Matrix:
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]
+
+    def in_parts(self, columns: int) -> Iterator["Matrix"]:
+        """The matrix in parts of at most so many columns, with all rows each."""
+        for at in range(0, len(self.columns), columns):
+            end = at + columns
+            yield Matrix(self.title, self.columns[at:end], tuple((name, row[at:end]) for name, row in self.rows))
 
 
 @dataclass(frozen=True, slots=True)

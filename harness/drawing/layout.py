@@ -65,12 +65,14 @@ def _pod(scene: Scene, holders: Holders, pod: int, holding: Holding) -> PodBlock
 
 
 def _signs(scene: Scene, holders: Holders, devices: Devices) -> tuple[tuple[Mark, str], ...]:
-    """What marks mean that are not a pod's, of those that can be seen."""
+    """What marks mean that are not a pod's, of those that can be seen; a bare machine is free, which goes unsaid."""
     marks = {holders.cpu(cpu) for cpu in scene.machine.cpus} | devices.marks()
     if any(scene.reserved_memory.values()):
         marks.add(RESERVED)
     meanings = {FREE: "free", RESERVED: "reserved for the system", OFFLINE: "offline", SEVERAL: "held by several pods"}
-    return tuple((mark, text) for mark, text in meanings.items() if mark in marks or mark == FREE)
+    return tuple(
+        (mark, text) for mark, text in meanings.items() if mark in marks and not (mark == FREE and scene.is_bare)
+    )
 
 
 def _notes(scene: Scene) -> list[str]:

@@ -46,3 +46,13 @@ class Scene:
     reserved_memory: Mapping[int, int] = field(default_factory=dict)  # NUMA node -> bytes
     wish: Wish | None = None
     title: str = ""  # empty: the machine's name
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it shows the machine alone, of which nobody has anything."""
+        return not (self.holdings or self.reserved_cpus or self.counts_memory or self.wish)
+
+    @property
+    def counts_memory(self) -> bool:
+        """Whether anybody has memory: else nothing is known of it, and none is called free."""
+        return any(self.reserved_memory.values()) or any(any(one.memory.values()) for one in self.holdings)
