@@ -109,6 +109,7 @@ class Picture:
     headline: str
     refused: str  # empty: nothing was
     pods: tuple[PodBlock, ...]
+    more: str  # of pods that are not listed; empty: there are none
     signs: tuple[tuple[Mark, str], ...]  # what other marks mean, of those that occur
     packages: tuple[PackageBlock, ...]
     elsewhere: tuple[tuple[str, tuple[DeviceGroup, ...]], ...]  # devices that belong to no single node

@@ -4,15 +4,15 @@ from numaproof.fake_sysfs.sizes import format_bytes
 from numaproof.harness.drawing.blocks import Matrix, Picture, PodBlock
 from numaproof.harness.drawing.device_blocks import Devices
 from numaproof.harness.drawing.figures import distances, links
-from numaproof.harness.drawing.holders import Holders
+from numaproof.harness.drawing.holders import LONGEST_LABEL, Holders
 from numaproof.harness.drawing.marks import FREE, OFFLINE, RESERVED, SEVERAL, Mark, sign
 from numaproof.harness.drawing.node_blocks import package_blocks
-from numaproof.harness.drawing.scene import Holding, Scene
-from numaproof.harness.drawing.words import clean, count, ids_text
+from numaproof.harness.drawing.scene import Holding, Scene, Wish
+from numaproof.harness.drawing.words import clean, count, ids_text, nodes_text
 
 MOST_PODS = 60  # in the legend; the cells' tips name every one
 _LONGEST_TITLE = 100
-_LONGEST_REFUSAL = 200
+_LONGEST_REFUSAL = 240
 
 
 def layout(scene: Scene) -> Picture:
@@ -26,8 +26,9 @@ def layout(scene: Scene) -> Picture:
     return Picture(
         title=clean(scene.title or machine.name, _LONGEST_TITLE) or "a machine",
         headline=_headline(scene),
-        refused=clean(f"{wish.label}: {wish.text}", _LONGEST_REFUSAL) if wish is not None else "",
+        refused="" if wish is None else _refused(wish),
         pods=pods,
+        more="" if len(scene.holdings) <= MOST_PODS else f"and {len(scene.holdings) - MOST_PODS} more pods",
         signs=_signs(scene, holders, devices),
         packages=package_blocks(scene, holders, devices),
         elsewhere=devices.elsewhere(),
@@ -45,6 +46,11 @@ def _headline(scene: Scene) -> str:
         format_bytes(sum(node.memory for node in machine.nodes)),
     ]
     return ", ".join(words) + f"; {clean(machine.cpu_model, 60)}"
+
+
+def _refused(wish: Wish) -> str:
+    where = f" nearly fits on {nodes_text(wish.nodes)}:" if wish.nodes else ""
+    return f"{clean(wish.label, LONGEST_LABEL) or '?'}:{where} {clean(wish.text, _LONGEST_REFUSAL)}"
 
 
 def _pod(scene: Scene, holders: Holders, pod: int, holding: Holding) -> PodBlock:
@@ -77,8 +83,6 @@ def _signs(scene: Scene, holders: Holders, devices: Devices) -> tuple[tuple[Mark
 
 def _notes(scene: Scene) -> list[str]:
     machine, found = scene.machine, []
-    if len(scene.holdings) > MOST_PODS:
-        found.append(f"and {count(len(scene.holdings) - MOST_PODS, 'pod')} more")
     if machine.isolated:
         found.append(f"isolated by the kernel: CPU {ids_text(machine.isolated)}")
     if machine.spare_nodes:

@@ -17,7 +17,7 @@ MOST_CELLS = 512  # CPUs of a machine that are drawn one by one
 MOST_BOXES = 16  # NUMA nodes with CPUs that are drawn large
 MOST_TILES = 64  # nodes that are drawn one by one where they are alike and untouched
 MOST_PIECES = 24  # of a bar; with more, all that one holder has is one piece
-_LONGEST_WISH = 120
+_LONGEST_WISH = 240
 
 
 def package_blocks(scene: Scene, holders: Holders, devices: Devices) -> tuple[PackageBlock, ...]:

@@ -31,8 +31,8 @@ class Wish:
     """A request that was refused, shown where it nearly fits."""
 
     label: str
-    nodes: tuple[int, ...]  # where it nearly fits
-    text: str  # "wants 8 CPUs, node 1 has 6 free"
+    nodes: tuple[int, ...]  # where it nearly fits; empty: nowhere more than elsewhere
+    text: str  # what is missing there: "wants 8 CPUs, 6 free"
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,15 +85,16 @@ def _legend(picture: Picture, room: float) -> Drawn:
     signs = flow((_sign(mark, words) for mark, words in picture.signs), room, 16)
     widest = max((_line_width(pod) for pod in picture.pods), default=room)
     columns = int((room + _MARGIN) / (widest + _MARGIN)) if len(picture.pods) > _FEW_PODS else 1
+    more = paragraph(picture.more, room, "np-soft")
     if columns < 2:
-        return stack([*(_pod(pod, room) for pod in picture.pods), signs], 4)
+        return stack([*(_pod(pod, room) for pod in picture.pods), more, signs], 4)
     height = -(-len(picture.pods) // columns)
     each = (room + _MARGIN) / columns
     parts = [
         at(place // height * each, place % height * (LINE + 4), _pod(pod, each - _MARGIN).parts)
         for place, pod in enumerate(picture.pods)
     ]
-    return stack([Drawn(room, height * (LINE + 4) - 4, parts), signs], 4)
+    return stack([Drawn(room, height * (LINE + 4) - 4, parts), more, signs], 4)
 
 
 def _box_width(pod: PodBlock) -> float:

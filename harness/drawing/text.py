@@ -94,6 +94,8 @@ def _legend(picture: Picture, width: int) -> Iterator[Line]:
             lines = list(_wrapped(f"{pod.label.ljust(names)}  {pod.told}", width - signs - 1, "  "))
             yield [*head, *lines[0]]
             yield from (_after(" " * (signs + 1), line) for line in lines[1:])
+    if picture.more:
+        yield from _wrapped(picture.more, width, "  ")
     items: list[Line] = [[(sign(mark), mark), (f" {text}", None)] for mark, text in picture.signs]
     yield from _flow(items, width, "   ")
 
@@ -160,8 +162,15 @@ def _bar(pieces: Sequence[Piece], width: int) -> Iterator[Line]:
 def _drawn(pieces: Sequence[Piece], room: int) -> Line:
     """A bar of so many columns, each piece drawn by its sign; one column at least where there is room for all."""
     sizes = shares([piece.amount for piece in pieces], room)
-    filled = [((sign(piece.mark) * size)[:size], piece.mark) for piece, size in zip(pieces, sizes, strict=True) if size]
+    filled = [(_filled(piece.mark, size), piece.mark) for piece, size in zip(pieces, sizes, strict=True) if size]
     return [("[", None), *filled, ("]", None)]
+
+
+def _filled(mark: Mark, size: int) -> str:
+    """A piece of a bar. A pod's letters stand at its beginning alone, for AA is no A twice; or not, if too narrow."""
+    if mark.kind != "pod":
+        return sign(mark) * size
+    return sign(mark).ljust(size, "=") if len(sign(mark)) <= size else "#" * size
 
 
 def _memory(node: NodeBlock, width: int) -> Iterator[Line]:
