@@ -4,6 +4,7 @@ from numaproof.fake_sysfs.sizes import format_bytes
 from numaproof.harness.drawing.blocks import Matrix, Picture, PodBlock
 from numaproof.harness.drawing.device_blocks import Devices
 from numaproof.harness.drawing.figures import distances, links
+from numaproof.harness.drawing.headline import headline
 from numaproof.harness.drawing.holders import LONGEST_LABEL, Holders
 from numaproof.harness.drawing.marks import FREE, OFFLINE, RESERVED, SEVERAL, Mark, sign
 from numaproof.harness.drawing.node_blocks import package_blocks
@@ -25,7 +26,7 @@ def layout(scene: Scene) -> Picture:
     wish = scene.wish
     return Picture(
         title=clean(scene.title or machine.name, _LONGEST_TITLE) or "a machine",
-        headline=_headline(scene),
+        headline=headline(machine),
         refused="" if wish is None else _refused(wish),
         pods=pods,
         more="" if len(scene.holdings) <= MOST_PODS else f"and {len(scene.holdings) - MOST_PODS} more pods",
@@ -35,17 +36,6 @@ def layout(scene: Scene) -> Picture:
         matrices=tuple(figure for figure in figures if isinstance(figure, Matrix)),
         notes=(*(figure for figure in figures if isinstance(figure, str) and figure), *_notes(scene)),
     )
-
-
-def _headline(scene: Scene) -> str:
-    machine = scene.machine
-    words = [
-        count(len(machine.package_ids), "package"),
-        count(len(machine.nodes), "NUMA node"),
-        count(len(machine.cpu_ids), "CPU"),
-        format_bytes(sum(node.memory for node in machine.nodes)),
-    ]
-    return ", ".join(words) + f"; {clean(machine.cpu_model, 60)}"
 
 
 def _refused(wish: Wish) -> str:
@@ -83,6 +73,9 @@ def _signs(scene: Scene, holders: Holders, devices: Devices) -> tuple[tuple[Mark
 
 def _notes(scene: Scene) -> list[str]:
     machine, found = scene.machine, []
+    if machine.kinds:
+        kinds = [f"CPU {ids_text(kind.cpus)} {clean(kind.name, 20)}" for kind in machine.kinds]
+        found.append(f"kinds of cores: {', '.join(kinds)}")
     if machine.isolated:
         found.append(f"isolated by the kernel: CPU {ids_text(machine.isolated)}")
     if machine.spare_nodes:

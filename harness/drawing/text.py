@@ -40,6 +40,12 @@ def draw_text(scene: Scene, width: int = 80, *, colour: bool = False) -> list[st
     return [_rendered(_cut(line, width), colour=colour) for line in lines]
 
 
+def figure_lines(figure: Matrix | str, width: int) -> list[str]:
+    """Distances or links alone, in the same way."""
+    lines = _wrapped(figure, width, "  ") if isinstance(figure, str) else _matrix(figure, width)
+    return [_rendered(_cut(line, width), colour=False) for line in lines if figure]
+
+
 def to_encoding(lines: Iterable[str], encoding: str) -> list[str]:
     """The same drawing for an output of some encoding, as wide as before; what that cannot show is `?`."""
     signs = {ord(own): other for own, other in _INSTEAD.items() if not _encodes(own, encoding)}
