@@ -32,7 +32,7 @@ def cleaned(text: str, where: str) -> str:
     """The text with as many lines as before: colours, fences, quote marks and commands at a prompt are gone."""
     if len(text) > LARGEST:
         raise UserError(f"{where}: is larger than {LARGEST >> 20} MiB; give the part that matters")
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ").lstrip("\ufeff")
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ").replace("\u00a0", " ").lstrip("\ufeff")
     text = _COLOUR.sub("", text) if "\x1b" in text else text
     lines = text.split("\n")
     for _ in range(4):
