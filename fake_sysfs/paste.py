@@ -35,7 +35,7 @@ def cleaned(text: str, where: str) -> str:
         raise UserError(f"{where}: is larger than {LARGEST >> 20} MiB; give the part that matters")
     if text.count("\n") > _MOST_LINES or text.count("\r") > _MOST_LINES:
         raise UserError(f"{where}: has more than {_MOST_LINES} lines; give the part that matters")
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ").lstrip("\ufeff")
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ").replace("\u00a0", " ").lstrip("\ufeff")
     text = _COLOUR.sub("", text) if "\x1b" in text else text
     lines = text.split("\n")
     for _ in range(4):
