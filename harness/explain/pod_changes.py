@@ -82,7 +82,7 @@ def fitting(replica: Replica, pod: Pod, blame: Blame) -> Iterator[Change]:
         return
     resource = short.resource
     over = Fraction(short.requested - (short.capacity - short.used), 1000 if resource == CPU else 1)
-    unit = Fraction(1, 1000) if resource == CPU else _unit(replica, resource)
+    unit = Fraction(1, 1000) if resource == CPU else Fraction(_unit(replica, resource))
     asking_most = sorted(pod.all_containers(), key=lambda one: -one.requests.get(resource, Fraction(0)))
     for container in asking_most:
         now = container.requests.get(resource, Fraction(0))

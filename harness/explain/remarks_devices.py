@@ -30,12 +30,12 @@ def _nobody_offers(explanation: Explanation) -> Iterator[Remark]:
 
 
 def _of_no_numa_node(explanation: Explanation) -> Iterator[Remark]:
-    """Devices were given of which nobody knows the NUMA node."""
+    """Devices were given of which their plugin tells no topology; one of no NUMA node says that it has none."""
     if len(explanation.replica.setup.description.node_ids) < 2:
         return
     for given in explanation.trace.given.values() if explanation.trace.verdict.admitted else ():
         for resource, devices in given.devices.items():
-            if any(not one.numa for one in devices):
+            if any(one.numa is None for one in devices):
                 yield Remark(
                     f"the plugin of {resource} tells no NUMA node, so that nothing is aligned with what it gives, and "
                     "nothing is refused either: see in sysfs (numa_node) where it is, and take a plugin that tells it",

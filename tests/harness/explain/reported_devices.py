@@ -10,16 +10,27 @@ from numaproof.fake_sysfs import Machine, parse_machine
 from numaproof.fake_sysfs.catalogue import preset_description
 from numaproof.fake_sysfs.describe import describe
 from numaproof.fake_sysfs.section import load_yaml
+from numaproof.harness.explain import remarks_devices, remarks_memory
 from numaproof.harness.explain.explanation import Explanation, explain
 from numaproof.harness.explain.reasons import why
 from numaproof.harness.explain.remarks import remarks
 from numaproof.harness.intake.assembly import assemble
 from numaproof.harness.intake.configuration import read_configuration
+from numaproof.harness.intake.cpu_state import read_cpu_state
+from numaproof.harness.intake.device_state import read_device_state
+from numaproof.harness.intake.memory_state import read_memory_state
 from numaproof.harness.intake.plugins_file import read_plugins
+from numaproof.harness.intake.state import merge
 from numaproof.harness.pods.manifest import pod_from
 
 GIB = 1 << 30
 MIB = 1 << 20
+
+_READERS = {
+    "cpu_manager_state": read_cpu_state,
+    "memory_manager_state": read_memory_state,
+    "kubelet_internal_checkpoint": read_device_state,
+}
 
 Manifest = Mapping[str, Any]
 Amounts = Mapping[str, str | int]
@@ -34,8 +45,9 @@ class Case:
     machine: str | Mapping[str, Any]  # an hwloc string, a preset, or a machine file
     kubelet: str  # as pasted: YAML or flags
     pod: Manifest
-    plugins: Mapping[str, Any] = field(default_factory=dict)
+    plugins: Mapping[str, Any] | str = ""  # devices by resource, or the text of a tool
     running: tuple[Manifest, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)  # state files by name
     # What came out.
     reason: str = ""  # the kubelet's; empty: the pod is admitted
     what: str = ""  # what is to blame; empty: nothing
@@ -76,10 +88,12 @@ def explained(case: Case) -> tuple[Explanation, tuple[str, ...]]:
     """The explanation of a case, and what was assumed."""
     machine = machine_of(case.machine)
     settings, notes = read_configuration(case.kubelet, "kubelet")
-    devices = read_plugins(yaml.safe_dump(dict(case.plugins)), "plugins")[0] if case.plugins else {}
+    told = case.plugins if isinstance(case.plugins, str) else yaml.safe_dump(dict(case.plugins))
+    devices = read_plugins(told, "plugins", machine.cpus_by_node())[0] if told else {}
+    state = merge(*(_READERS[name](text, name) for name, text in case.files.items())) if case.files else None
     asking = pod_from(case.pod)
     asked = sorted({name for container in asking.all_containers() for name in container.limits})
-    node = assemble(machine, settings, devices, [pod_from(one) for one in case.running], asked=asked)
+    node = assemble(machine, settings, devices, [pod_from(one) for one in case.running], state=state, asked=asked)
     return explain(node.replica, asking, node.history), (*notes, *node.assumptions)
 
 
@@ -114,6 +128,8 @@ def check(case: Case) -> None:
     found = [f"{one.text} ({one.source})" for one in remarks(explanation)]
     offered = [one.change.text for one in explanation.remedies]
     _have(found, case.sources)
+    ours = [one for rule in (*remarks_memory.RULES, *remarks_devices.RULES) for one in rule(explanation)]
+    assert not [one.source for one in ours if not any(part in one.source for part in case.sources)]
     _have(offered, case.helps)
     assert not [text for text in offered for part in case.never if part in text]
     _have(why(explanation), case.says)

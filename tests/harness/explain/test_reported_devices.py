@@ -1,5 +1,7 @@
 """Devices: what was reported of plugins, GPUs and network cards, and of virtual machines."""
 
+import json
+
 import pytest
 
 from tests.harness.explain.reported_devices import Case, Manifest, check, pod
@@ -18,6 +20,19 @@ HGX = {GPU: {0: 4, 1: 4}}
 def _gpus(name: str, count: int, cpus: int = 8) -> Manifest:
     return pod(name, app={"cpu": cpus, "memory": "16Gi", GPU: count})
 
+
+# As `nvidia-smi topo -m` tells of that machine: no two cards are near each other.
+_TOPO = "\n".join(
+    (
+        "\t" + "\t".join(f"GPU{n}" for n in range(8)) + "\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID",
+        *(
+            f"GPU{row}\t"
+            + "\t".join(" X " if column == row else "SYS" for column in range(8))
+            + f"\t{'0-55,112-167' if row < 4 else '56-111,168-223'}\t{row // 4}\t\tN/A"
+            for row in range(8)
+        ),
+    )
+)
 
 CASES = {
     "all GPUs of two sockets": Case(
@@ -137,6 +152,76 @@ CASES = {
         helps=("remove pod default/first",),
         never=("topologyManager",),
     ),
+    "a GPU of a pod that is gone": Case(
+        "kubernetes issues 130145 and 137010",
+        "kubelet_internal_checkpoint has the only GPU with a pod that nobody finds any more",
+        "pack:1 [numa(memory=64GiB)] core:8 pu:2",
+        "cpuManagerPolicy: none",
+        _gpus("next", 1, 2),
+        files={
+            "kubelet_internal_checkpoint": json.dumps(
+                {
+                    "Data": {
+                        "PodDeviceEntries": [
+                            {
+                                "PodUID": "9d1c",
+                                "ContainerName": "gone",
+                                "ResourceName": GPU,
+                                "DeviceIDs": {"0": ["GPU-31"]},
+                                "AllocResp": "",
+                            }
+                        ],
+                        "RegisteredDevices": {GPU: ["GPU-31"]},
+                    }
+                }
+            )
+        },
+        reason="UnexpectedAdmissionError",
+        what="devices",
+        cause="not given",
+        resource=GPU,
+        wanted=1,
+        free={0: 0},
+        waits=True,
+        sources=("130145",),
+        says=("pod default/9d1c holds nvidia.com/gpu",),
+        helps=("remove pod default/9d1c",),
+    ),
+    "two GPUs of two sockets": Case(
+        "NVIDIA/go-gpuallocator issue 17",
+        "eight cards, four a socket, no Topology Manager: a pod of two gets one of each",
+        "pack:2 [numa(memory=256GiB)] core:56 pu:2",
+        "cpuManagerPolicy: static\nreservedSystemCPUs: '0'",
+        _gpus("infer", 2, 8),
+        _TOPO,
+        running=(_gpus("three", 3, 8),),
+        # Three of node 0 are held: the fourth, and one of node 1.
+        what="policy",
+        sources=(),
+        helps=("topologyManagerPolicy to best-effort",),
+        never=("remove",),
+    ),
+    "GPUs, cards and CPUs of a whole board": Case(
+        "NVIDIA/nccl issue 707, pytorch/ci-infra PR 652",
+        "four GPUs and four cards of one socket, with the CPUs of it: they fit, and only one pod a socket",
+        "pack:2 [numa(memory=512GiB)] core:48 pu:2",
+        ALIGNING + "topologyManagerScope: pod\n",
+        pod("b", app={"cpu": 60, "memory": "64Gi", GPU: 4, "rdma/ib": 4}),
+        {**HGX, "rdma/ib": {0: 4, 1: 4}},
+        running=(
+            pod("a", app={"cpu": 60, "memory": "64Gi", GPU: 4, "rdma/ib": 4}),
+            pod("cpus", app={"cpu": 50, "memory": "64Gi"}),
+        ),
+        # 96 CPUs a socket: node 0 has 96 - 1 - 60 left, so that the 50 are of node 1, where 46 are left.
+        reason="TopologyAffinityError",
+        what="cpu",
+        cause="in use",
+        resource="cpu",
+        wanted=60,
+        free={0: 35, 1: 46},
+        waits=True,
+        helps=("ask for 46 CPUs instead of 60", "remove pod default/cpus", "topologyManagerPolicy to"),
+    ),
     "a healthy and an ill GPU": Case(
         "NVIDIA/k8s-device-plugin issue 75",
         "three GPUs, of which the plugin finds one ill: two can be had",
@@ -150,6 +235,7 @@ CASES = {
         wanted=3,
         free={0: 2},
         waits=False,
+        sources=("k8s-device-plugin issues 58 and 75",),
         helps=("ask for 2 nvidia.com/gpu",),
     ),
     "a topology of no NUMA node": Case(

@@ -1,13 +1,33 @@
-"""Memory: what was reported of the memory manager, and of nodes that had too little as a whole."""
+"""Memory: what was reported of the memory manager."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
-from tests.harness.explain.reported_devices import GIB, MIB, Case, asking, check, pod
+from tests.harness.explain.reported_devices import GIB, MIB, Case, check, pod
 
 STATIC = """
 cpuManagerPolicy: static
 memoryManagerPolicy: Static
 """
+
+
+def _memory_state(entries: Mapping[str, Any], **nodes: Mapping[str, Any]) -> str:
+    """What a kubelet's file says, without a checksum: it was cut off."""
+    machine = {name.removeprefix("node"): one for name, one in nodes.items()}
+    return json.dumps({"policyName": "Static", "machineState": machine, "entries": entries})
+
+
+def _node(assigned: int, cells: list[int], total: int, kept: int, reserved: int = 0, pages: int = 0) -> dict[str, Any]:
+    def table(total: int, kept: int, allocatable: int, reserved: int) -> dict[str, int]:
+        names = ("total", "systemReserved", "allocatable", "reserved", "free")
+        return dict(zip(names, (total, kept, allocatable, reserved, allocatable - reserved), strict=True))
+
+    tables = {"memory": table(total, kept, total - pages - kept, reserved), "hugepages-1Gi": table(pages, 0, pages, 0)}
+    return {"numberOfAssignments": assigned, "memoryMap": tables, "cells": cells}
+
 
 CASES = {
     # 94 GiB each; 10340 MiB of node 0 are reserved: 96256 - 10340 = 85916 MiB, less than 85 GiB + ... see `free`.
@@ -34,7 +54,7 @@ systemReserved: {memory: 10240Mi}
         # node 0: 94 GiB - 10340 MiB = 85916 MiB < 85 GiB = 87040 MiB, so that the first pod is on node 1.
         free={0: 94 * GIB - 10340 * MIB, 1: 9 * GIB},
         waits=True,
-        sources=("120733",),
+        sources=("120733", "PR 138605"),
         helps=(
             "remove pod default/first",
             "ask for 85916 MiB",
@@ -66,7 +86,7 @@ reservedMemory: [{numaNode: 0, limits: {memory: 50Mi}}, {numaNode: 1, limits: {m
         wanted=15_000_000_000,
         free={0: 14_000_000_000, 1: 14_000_000_000},
         waits=True,
-        sources=("120733",),
+        sources=("120733", "PR 138605"),
         says=("NUMA node 0 serves", "NUMA node 1 serves"),
     ),
     "memory needs two nodes, CPUs one": Case(
@@ -98,6 +118,54 @@ reservedMemory: [{numaNode: 0, limits: {memory: 50Mi}}, {numaNode: 1, limits: {m
         helps=("ask for 83394 MiB", "topologyManagerPolicy to best-effort"),
         never=("remove", "CPUs instead"),
     ),
+    "memory needs two nodes, by the state file": Case(
+        "kubernetes issue 128669",
+        "the same with memory_manager_state alone: the machine and the configuration follow it",
+        "pack:2 [numa(memory=93GiB)] core:20 pu:2",
+        "cpuManagerPolicy: static\ntopologyManagerPolicy: restricted\nreservedSystemCPUs: '0'",
+        pod("both", app={"cpu": 1, "memory": "85Gi"}),
+        files={
+            "memory_manager_state": _memory_state(
+                {},
+                node0=_node(0, [0], 99_759_243_264, 10_538_188_800, pages=10 * GIB),
+                node1=_node(0, [1], 99_283_886_080, 1_101_004_800, pages=10 * GIB),
+            )
+        },
+        reason="TopologyAffinityError",
+        what="memory",
+        cause="wider",
+        resource="memory",
+        wanted=85 * GIB,
+        free={0: 78_483_636_224, 1: 87_445_463_040},
+        waits=False,
+        sources=("128669",),
+    ),
+    "a pod of the state file holds a node": Case(
+        "kubernetes issue 128708",
+        "the pod of 256 MiB is known by its uid alone, from memory_manager_state and cpu_manager_state",
+        "pack:2 [numa(memory=9GiB)] core:4 pu:1",
+        "cpuManagerPolicy: static\ntopologyManagerPolicy: restricted\nreservedSystemCPUs: 0,4",
+        pod("mgrr-2", app={"cpu": 1, "memory": "9Gi"}),
+        files={
+            "memory_manager_state": _memory_state(
+                {"0f7a": {"mgrr-1": [{"numaAffinity": [0], "type": "memory", "size": 256 * MIB}]}},
+                node0=_node(1, [0], 9 * GIB, GIB, reserved=256 * MIB),
+                node1=_node(0, [1], 9 * GIB, GIB),
+            ),
+            "cpu_manager_state": json.dumps(
+                {"policyName": "static", "defaultCpuSet": "0,2-7", "entries": {"0f7a": {"mgrr-1": "1"}}}
+            ),
+        },
+        reason="UnexpectedAdmissionError",
+        what="memory",
+        cause="not given",
+        resource="memory",
+        wanted=9 * GIB,
+        free={0: 8 * GIB - 256 * MIB, 1: 8 * GIB},
+        sources=("128708", "128669"),
+        says=("NUMA node 0 serves", "pod default/0f7a holds memory: 256 MiB"),
+        assumes=("pods of the state files",),
+    ),
     "more than a node after a small pod": Case(
         "kubernetes issue 128708",
         "8 GiB on each of two nodes, a pod of 256 MiB, then one of 9 GiB under restricted: refused unexpectedly",
@@ -113,7 +181,7 @@ reservedMemory: [{numaNode: 0, limits: {memory: 50Mi}}, {numaNode: 1, limits: {m
         resource="memory",
         wanted=9 * GIB,
         free={0: 8 * GIB - 256 * MIB, 1: 8 * GIB},
-        sources=("128708",),
+        sources=("128708", "128669"),
         says=("NUMA node 0 serves",),
     ),
     "the pod's own first container is in the way": Case(
@@ -139,7 +207,7 @@ reservedMemory: [{numaNode: 0, limits: {memory: 100Mi}}]
         wanted=40 * GIB,
         waits=False,
         # On a group from the start, as the scope pod asks for both containers together.
-        sources=("138495",),
+        sources=("138495", "PR 138605"),
         helps=("topologyManagerScope to pod", "ask for 32 GiB"),
         never=("remove",),
     ),
@@ -188,7 +256,7 @@ reservedMemory: [{numaNode: 0, limits: {memory: 100Mi}}]
         # The apps have what their init containers left.
         free={0: 28 * GIB - 100 * MIB, 1: 28 * GIB},
         waits=True,
-        sources=("123971",),
+        sources=("123971", "PR 138605"),
     ),
     "huge pages from one node, CPUs from two": Case(
         "kubernetes issue 119851",
@@ -240,67 +308,6 @@ reservedMemory: [{numaNode: 0, limits: {memory: 100Mi}}]
         waits=False,
         # restricted would want the CPUs, of which one node has enough, on both as well (issue 128669).
         helps=("ask for 20 MiB of hugepages-2Mi", "topologyManagerPolicy to best-effort"),
-    ),
-    "the scheduler was faster than the kubelet": Case(
-        "kubernetes issue 115325",
-        "OutOfcpu: requested 100, used 3838, capacity 3920, from a Job of many small pods",
-        "pack:1 [numa(memory=16GiB)] core:4 pu:1",
-        "kubeReserved: {cpu: 80m}",
-        asking("job", {"cpu": "100m"}),
-        running=(asking("others", {"cpu": "3738m"}), asking("previous", {"cpu": "100m"})),
-        reason="OutOfcpu",
-        what="fit",
-        resource="cpu",
-        shortage=(100, 3838, 3920),
-        waits=True,
-        sources=("115325",),
-        # 3920 - 3838
-        helps=("ask for 82m CPUs instead of 100m", "remove pod default/previous", "remove pod default/others"),
-        never=("opologyManager",),
-    ),
-    "more CPUs than are left of the reservation": Case(
-        "kubernetes issue 81639",
-        "32 CPUs, three for the system and three for Kubernetes: 28 are asked for, 26 are there",
-        "pack:1 [numa(memory=64GiB)] core:32 pu:1",
-        "systemReserved: {cpu: '3', memory: 4Gi}\nkubeReserved: {cpu: '3', memory: 4Gi}",
-        asking("large", {"cpu": 28}),
-        reason="OutOfcpu",
-        what="fit",
-        resource="cpu",
-        shortage=(28_000, 0, 26_000),
-        waits=False,
-        helps=("ask for 26000m CPUs instead of 28000m",),
-        never=("remove",),
-    ),
-    "memory that is asked for is not memory that is used": Case(
-        "kubernetes issue 38862",
-        "OutOfmemory though the limit is far away: requests count",
-        {"packages": 1, "cores": 8, "memory": 7_125_270_528 + 100 * MIB},
-        "cpuManagerPolicy: none",
-        asking("new", {"memory": "1Gi"}, {"memory": "8Gi"}),
-        running=(asking("old", {"memory": "6Gi"}),),
-        reason="OutOfmemory",
-        what="fit",
-        resource="memory",
-        shortage=(GIB, 6 * GIB, 7_125_270_528),
-        waits=True,
-        # 7125270528 - 6442450944 = 682819584 bytes, 651.2 MiB
-        helps=("ask for 651 MiB of memory instead of 1 GiB", "remove pod default/old"),
-    ),
-    "no more pods": Case(
-        "mybinder.org-deploy issue 3284",
-        "OutOfpods: the node takes so many pods and no more",
-        "pack:1 [numa(memory=64GiB)] core:48 pu:1",
-        "maxPods: 2",
-        asking("third", {"cpu": "100m"}),
-        running=(asking("first", {"cpu": "100m"}), asking("second", {"cpu": "100m"})),
-        reason="OutOfpods",
-        what="fit",
-        resource="pods",
-        shortage=(1, 2, 2),
-        waits=True,
-        helps=("remove pod default/first",),
-        never=("ask for",),
     ),
     "reservedMemory was not given": Case(
         "kubernetes issue 109766",
