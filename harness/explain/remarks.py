@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from numaproof.harness.explain import blame as causes
+from numaproof.harness.explain import remarks_devices, remarks_memory
 from numaproof.harness.explain.explanation import Explanation
 from numaproof.harness.explain.places import said_in
+from numaproof.harness.explain.remark import Remark
 from numaproof.harness.explain.stock import CPU
 from numaproof.harness.providers.cpu.sets import ids_of
 from numaproof.harness.providers.cpu.topology import Level
@@ -16,15 +17,6 @@ from numaproof.harness.topology.provider import SMTAlignmentError
 
 _SLOW = 1 << 20  # combinations of hints from which on a kubelet takes seconds
 _OF_ONE_NODE = ("single-numa-node",)
-
-
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """Something that others met before."""
-
-    text: str
-    source: str  # where it was reported, or decided
-    fixed_in: str = ""  # the first kubelet that does otherwise; empty: none that is known
 
 
 Rule = Callable[[Explanation], Iterator[Remark]]
@@ -224,4 +216,6 @@ _RULES: tuple[Rule, ...] = (
     _half_cores,
     _overlapping,
     _empty_topologies,
+    *remarks_memory.RULES,
+    *remarks_devices.RULES,
 )
