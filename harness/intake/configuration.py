@@ -35,8 +35,7 @@ _DEEPEST = 8  # levels below which a configuration is found: nodes[].kubeadmConf
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # the same again, perhaps an older one
 # What belongs to other programs: kubeadm, kops, rke.
 _OTHER_PROGRAMS = frozenset(
-    "apiServer controllerManager scheduler etcd proxy kubeAPIServer kubeControllerManager kubeScheduler kubeProxy "
-    "kube-api kube-controller kube-proxy kube-apiserver-arg".split()
+    ["apiServer", "controllerManager", "scheduler", "etcd", "proxy", "kubeAPIServer", "kubeControllerManager", "kubeScheduler", "kubeProxy", "kube-api", "kube-controller", "kube-proxy", "kube-apiserver-arg"]
 )
 _ARGUMENTS = ("kubelet-arg", "kubelet-args", "kubeletExtraArgs", "kubeletArguments")
 _ARGUMENTS_OF_KUBELET = ("extraArgs", "extra_args", "flags")  # below a key `kubelet`

@@ -20,8 +20,17 @@ th, td { text-align: left; vertical-align: top; padding: .3em 1em .3em 0; border
 """
 
 
-def explanation_page(explanation: Explanation, machine: str, assumptions: Sequence[str] = (), svg: str = "") -> str:
-    """The whole page; nothing in it comes from elsewhere, and no word of a pod or a machine is markup."""
+def explanation_page(
+    explanation: Explanation,
+    machine: str,
+    assumptions: Sequence[str] = (),
+    svg: str = "",
+    log: Sequence[str] = (),
+) -> str:
+    """The whole page; nothing in it comes from elsewhere, and no word of a pod or a machine is markup.
+
+    `log`: what a kubelet's log says beside it.
+    """
     trace, pod = explanation.trace, explanation.pod
     title = escape(f"{pod.namespace}/{pod.name} on {machine}")
     verdict = "admitted" if trace.verdict.admitted else "refused"
@@ -33,6 +42,7 @@ def explanation_page(explanation: Explanation, machine: str, assumptions: Sequen
         _list("Why", why(explanation)),
         _list("What would help (each was tried)", [one.change.text for one in explanation.remedies]),
         _list("Known", map(remark_text, remarks(explanation))),
+        _list("The log", log),
         _matrix(explanation),
         f'<h2>The node</h2>\n<div class="scroll">{svg}</div>' if svg else "",
         _list("Assumed", assumptions),
