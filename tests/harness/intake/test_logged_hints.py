@@ -2,7 +2,7 @@
 
 import pytest
 
-from numaproof.harness.intake.logged_hints import LoggedHints, read_hint, read_hints
+from numaproof.harness.intake.logged_hints import LoggedHints, Said, read_hint, read_hints
 from numaproof.harness.topology.bitmask import mask_of
 from numaproof.harness.topology.hints import TopologyHint
 
@@ -59,7 +59,7 @@ def test_what_is_no_hint(text: str) -> None:
     assert read_hint(text, 0) is None
 
 
-WHOLE = {
+WHOLE: dict[str, dict[str, Said]] = {
     "map[cpu:[{01true}{10true}{11false}]]": {"cpu": (FIRST, SECOND, BOTH)},
     "map[cpu:[{NUMANodeAffinity:01Preferred:true}]memory:[{NUMANodeAffinity:11Preferred:false}]]": {
         "cpu": (FIRST,),
