@@ -124,7 +124,8 @@ def test_a_text_with_the_files_one_after_the_other(place: Path) -> None:
         "cat": f"{CONFIG}{cpu}{memory}{devices}",
         "a row": f"{cpu}{memory}{devices}\n{CONFIG}",
         "prompts": f"$ cat config.yaml\n{CONFIG}\n$ sudo cat cpu_manager_state\n{cpu}\n"
-        f"$ sudo cat memory_manager_state\n{memory}\n$ sudo cat device-plugins/kubelet_internal_checkpoint\n{devices}\n$ ",
+        f"$ sudo cat memory_manager_state\n{memory}\n"
+        f"$ sudo cat device-plugins/kubelet_internal_checkpoint\n{devices}\n$ ",
         "head": f"==> cpu_manager_state <==\n{cpu}\n==> config.yaml <==\n{CONFIG}\n==> memory_manager_state <==\n"
         f"{memory}\n==> device-plugins/kubelet_internal_checkpoint <==\n{devices}\n",
         "quoted": "".join(f"> {line}\n" for line in f"{CONFIG}\n{cpu}\n{memory}\n{devices}".split("\n")),

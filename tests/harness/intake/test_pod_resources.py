@@ -1,5 +1,6 @@
 """What a running kubelet tells over its socket, and everything that may be there instead of one."""
 
+import contextlib
 import os
 import socket
 import threading
@@ -83,6 +84,10 @@ class Kubelet(api_grpc.PodResourcesListerServicer):
     def GetAllocatableResources(self, request: Any, context: Any) -> Any:  # noqa: N802 (likewise)
         return self._told(self.there, context)
 
+    def Get(self, request: Any, context: Any) -> NoReturn:  # noqa: N802 (likewise)
+        context.abort(grpc.StatusCode.UNIMPLEMENTED, "")
+        raise AssertionError
+
     def _told(self, told: Any, context: Any) -> Any:
         if isinstance(told, grpc.StatusCode):
             context.abort(told, "not\ntoday")
@@ -122,14 +127,13 @@ def test_who_holds_what(place: Path) -> None:
     key = "default/one", "app"
     assert state.cpus == {key: {1, 2}}
     assert state.memory == {key: (Block((0, 1), "memory", 3 * GIB),)}
-    assert state.devices == {
-        key: {GPU: (Device("near", (1,)), Device("wide", (0, 1))), NIC: (Device("nowhere", None),)}
-    }
+    gpus = (Device("near", (1,)), Device("wide", (0, 1)))
+    assert state.devices == {key: {GPU: gpus, NIC: (Device("nowhere", None),)}}
     assert state.pod_names == {"default/one": "default/one", "default/two": "default/two"}
     assert state.registered == {GPU: ("free", "near", "wide"), NIC: ("nowhere",)}
     assert state.listed[GPU] == (Device("free", (0,)), Device("near", (1,)), Device("wide", (0, 1)))
     assert (state.cpu_policy, state.memory_policy, state.live) == ("static", "Static", True)
-    assert state.allocatable_cpus == set(range(1, 8))
+    assert state.allocatable_cpus == frozenset(range(1, 8))
     assert state.allocatable_memory == (Block((0,), "memory", 6 * GIB), Block((1,), "memory", 8 * GIB))
     assert state.notes == ()
 
@@ -226,7 +230,7 @@ def test_somebody_who_speaks_something_else(place: Path) -> None:
                     connection, _address = server.accept()
                 except OSError:
                     return
-                with connection:
+                with connection, contextlib.suppress(OSError):  # who asks may be gone by then
                     connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
         talking = threading.Thread(target=talk)
@@ -277,7 +281,7 @@ def test_the_files_add_what_is_not_told_live() -> None:
     )
     both = with_live(files, LIVE)
     assert both.cpus == {("default/one", "app"): {1}, ("default/one", "init"): {1, 2}}
-    assert both.shared_cpus == {0, 3}
+    assert both.shared_cpus == frozenset((0, 3))
     assert both.devices == LIVE.devices
     assert both.registered == {GPU: ("a", "b"), NIC: ("n",)}
     assert both.notes == (
