@@ -74,6 +74,7 @@ def elision_note(where: str, elision: Elision) -> str:
 def path_text(keys: Keys) -> str:
     """`entries.uid.c[0]`, shortened from the front."""
     path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
+    path = "".join(character if character.isprintable() else "?" for character in path)
     return path if len(path) <= 60 else "..." + path[-57:]
 
 
@@ -195,7 +196,7 @@ class _Reading:
             raise UserError(
                 f"{self.where}: something is elided in more than {_MOST_ELISIONS} places; give the file whole"
             )
-        self.elided.append(Elision(keys, mark))
+        self.elided.append(Elision(keys, " ".join(mark.split())))
 
     def _elision(self, keys: Keys) -> bool:
         """Whether a mark of something left out stands here; it is passed."""
