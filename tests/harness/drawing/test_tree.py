@@ -4,11 +4,11 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from numaproof.fake_sysfs.draw import draw
 from rich.console import Console
 
 from numaproof.fake_sysfs.alter import with_hugepages, without_cpus
 from numaproof.fake_sysfs.catalogue import preset, preset_names
-from numaproof.fake_sysfs.draw import draw
 from numaproof.fake_sysfs.machine import Cache, Cpu, Machine, NumaNode
 from numaproof.fake_sysfs.sizes import format_bytes
 
