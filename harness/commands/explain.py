@@ -140,9 +140,10 @@ def _live(socket: str) -> KubeletState:
 
 def _page(explanation: Explanation, machine: fake_sysfs.Machine, told: Sequence[str], log: Sequence[str]) -> str:
     from numaproof.harness.drawing.svg import draw_svg  # noqa: PLC0415 (who reads a text needs no SVG)
-    from numaproof.harness.report.explain_html import explanation_page  # noqa: PLC0415 (likewise)
+    from numaproof.harness.report.explain_html import NARROW, explanation_page  # noqa: PLC0415 (likewise)
 
-    return explanation_page(explanation, machine.name, told, draw_svg(scene_of(explanation, machine)), log)
+    scene = scene_of(explanation, machine)
+    return explanation_page(explanation, machine.name, told, draw_svg(scene), draw_svg(scene, width=NARROW), log)
 
 
 def _print(explanation: Explanation, machine: fake_sysfs.Machine, told: Sequence[str], log: Sequence[str]) -> None:

@@ -16,8 +16,18 @@ h1 { font-size: 1.4em; } h2 { font-size: 1.1em; margin-top: 1.6em; }
 .admitted { color: var(--good); } .refused { color: var(--bad); } .verdict { font-weight: bold; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; }
 th, td { text-align: left; vertical-align: top; padding: .3em 1em .3em 0; border-bottom: 1px solid var(--line); }
-.own { font-weight: bold; } svg { max-width: 100%; height: auto; } li { margin: .2em 0; }
+th:not(:last-child), td:not(:last-child) { white-space: nowrap; } li { margin: .2em 0; overflow-wrap: anywhere; }
+h1, .verdict, td:last-child { overflow-wrap: anywhere; } .own { font-weight: bold; }
+.wide svg { max-width: 100%; height: auto; min-width: 46em; } .narrow { display: none; }
+@media (max-width: 46em) { .narrow { display: block; } .narrow ~ .wide { display: none; } }
+@media print {
+  body { font-size: 11px; margin: 0; max-width: none; } .wide svg { min-width: 0; }
+  .narrow { display: none; } .narrow ~ .wide { display: block; } tr, li { break-inside: avoid; }
+}
 """
+
+
+NARROW = 440  # px: the width of the drawing that a page has for a telephone
 
 
 def explanation_page(
@@ -25,11 +35,13 @@ def explanation_page(
     machine: str,
     assumptions: Sequence[str] = (),
     svg: str = "",
+    narrow: str = "",
     log: Sequence[str] = (),
 ) -> str:
     """The whole page; nothing in it comes from elsewhere, and no word of a pod or a machine is markup.
 
-    `log`: what a kubelet's log says beside it.
+    `narrow`: the same drawing `NARROW` pixels wide, shown where the page is; without it, the wide one is scrolled.
+    `log`: what a kubelet's log says beside the decision.
     """
     trace, pod = explanation.trace, explanation.pod
     title = escape(f"{pod.namespace}/{pod.name} on {machine}")
@@ -44,7 +56,7 @@ def explanation_page(
         _list("Known", map(remark_text, remarks(explanation))),
         _list("The log", log),
         _matrix(explanation),
-        f'<h2>The node</h2>\n<div class="scroll">{svg}</div>' if svg else "",
+        _drawings(svg, narrow),
         _list("Assumed", assumptions),
     ]
     body = "\n".join(filter(None, parts))
@@ -53,6 +65,11 @@ def explanation_page(
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>\n'
         f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
+
+
+def _drawings(svg: str, narrow: str) -> str:
+    small = f'<div class="scroll narrow">{narrow}</div>\n' if narrow else ""
+    return f'<h2>The node</h2>\n<div>\n{small}<div class="scroll wide">{svg}</div>\n</div>' if svg else ""
 
 
 def _list(title: str, lines: Iterable[str]) -> str:
