@@ -115,7 +115,9 @@ def setup_of(
     config = config_of(told, semantics)
     if state is not None:
         config = _with_reserved_memory(config, state)
-    config = completed(config, description, said, given=bool(told), free=state.shared_cpus if state else None)
+    config = completed(
+        config, description, said, given=settings is not None or bool(told), free=state.shared_cpus if state else None
+    )
     reservations = reserve(config, description)
     offered = devices_of(machine) if devices is None else devices
     listed = devices_told(state, offered) if state and (state.registered or state.devices) else {}

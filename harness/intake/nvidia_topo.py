@@ -192,7 +192,7 @@ def _affinities(line: str, words: Sequence[re.Match[str]], header: _Header | Non
 
 
 def _title_above(offset: int, titles: Mapping[str, int]) -> str:
-    """The last title that begins left of a place, counted from the last connection; an X stands a little to the right."""
+    """The last title that begins left of a place, counted from the last connection, whose X stands a little further."""
     left = [title for title, start in titles.items() if start <= offset + 2]
     return left[-1] if left else next(iter(titles))
 
