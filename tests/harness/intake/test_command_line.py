@@ -174,4 +174,4 @@ def test_any_beginning_is_read_or_refused_in_a_line(form: str) -> None:
             told = read_command_line(SAME[form][:length], "f").notes
         except UserError as error:
             told = (str(error),)
-        assert all(one.startswith("f: --") and one.isprintable() for one in told)
+        assert all(one.startswith("f: ") and one.isprintable() for one in told)
