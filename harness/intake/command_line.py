@@ -111,7 +111,7 @@ def _flags(text: str) -> Iterator[tuple[str, str | None]]:
 def _value(text: str | None) -> str | None:
     if not text:
         return None
-    return text[1:-1] if text[0] in "\"'" else text.rstrip(",;]).")
+    return text[1:-1] if text[0] in "\"'" else text.rstrip(",;]).") or None
 
 
 def _concern(name: str, where: str) -> str | None:

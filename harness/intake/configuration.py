@@ -1,6 +1,6 @@
 """A kubelet's configuration in any form that people have it in: YAML, JSON, /configz, flags, or a part of these.
 
-It is looked for in whatever holds it: a ConfigMap's text, the files of OpenShift, kubeadm, k3s, k0s, kind, Talos and kops.
+It is looked for in whatever holds it: a ConfigMap's text, the files of OpenShift, kubeadm, k3s, k0s, kind, Talos, kops.
 """
 
 import re
@@ -28,14 +28,18 @@ from numaproof.harness.intake.paste import cleaned, is_elision, shown
 from numaproof.harness.intake.settings import FORMS, KIND, Found, Gathered
 
 _KEY = re.compile(rf"\b(?:{'|'.join(sorted(USED))})\b[\"'`]?[ \t]*[:=]")
-_JSON_FIRST = re.compile(r"\s*[{\[]?\s*\"")
+_JSON_FIRST = re.compile(r"\s*(?:[{\[]\s*)?\"")
 _JSON_LINE = re.compile(r"^[ \t]*(?:[{\[][ \t]*(?:\"|$)|\"[A-Za-z]{3,60}\"[ \t]*:)", re.MULTILINE)
-_QUOTES = str.maketrans("“”„‘’", "\"\"\"''")  # noqa: RUF001 (those of word processors)
+_QUOTES = str.maketrans("“”„‘’", '"""\'\'')  # noqa: RUF001 (those of word processors)
 _DEEPEST = 8  # levels below which a configuration is found: nodes[].kubeadmConfigPatches[].nodeRegistration
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # the same again, perhaps an older one
 # What belongs to other programs: kubeadm, kops, rke.
 _OTHER_PROGRAMS = frozenset(
-    ["apiServer", "controllerManager", "scheduler", "etcd", "proxy", "kubeAPIServer", "kubeControllerManager", "kubeScheduler", "kubeProxy", "kube-api", "kube-controller", "kube-proxy", "kube-apiserver-arg"]
+    (
+        *("apiServer", "controllerManager", "scheduler", "etcd", "proxy"),
+        *("kubeAPIServer", "kubeControllerManager", "kubeScheduler", "kubeProxy"),
+        *("kube-api", "kube-controller", "kube-proxy"),
+    )
 )
 _ARGUMENTS = ("kubelet-arg", "kubelet-args", "kubeletExtraArgs", "kubeletArguments")
 _ARGUMENTS_OF_KUBELET = ("extraArgs", "extra_args", "flags")  # below a key `kubelet`
@@ -78,9 +82,9 @@ def read_with_files(text: str, where: str) -> Found:
 def _read(text: str, where: str, gathered: Gathered) -> None:
     """Gather what a text holds in the form in which it holds something; a UserError if in none."""
     if _JSON_FIRST.match(text):
-        readers = (_of_json, _of_yaml)
+        readers = [_of_json, _of_yaml]
     else:
-        readers = (_of_yaml, _of_json) if _JSON_LINE.search(text) else (_of_yaml,)
+        readers = [_of_yaml, _of_json] if _JSON_LINE.search(text) else [_of_yaml]
     faults = []
     for read in readers:
         try:
