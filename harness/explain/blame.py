@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from numaproof.harness.decision.fit import Shortage
@@ -43,6 +44,7 @@ class Blame:
     container: str = ""  # empty: the pod as a whole
     stock: Stock | None = None  # the amounts of that resource
     others: tuple[str, ...] = ()  # the resources that it does not go with, or that are short as well
+    alone: bool = False  # whether it would not do by itself, as if nothing else was asked for
     shortage: Shortage | None = None  # of the node as a whole, if that decided
 
 
@@ -109,29 +111,37 @@ class _Search:
         if self._accepts(said):
             return None
 
+        alone = [one for one in said if not self._accepts({one: said[one]})]
+
         def blame(cause: str, found: Iterable[str], among: Iterable[str], key: Callable[[str], Any]) -> Blame:
             first = min(found, key=key)
             others = tuple(one for one in among if one != first)
             stock = _scarcest(stocks, first)
-            return Blame(_what(first), cause, stock.resource if stock else first, step.container, stock, others)
+            resource = stock.resource if stock else first
+            return Blame(_what(first), cause, resource, step.container, stock, others, bool(alone))
 
         empty = _said_in(self._empty, step)
-        alone = [one for one in said if not self._accepts({one: said[one]})]
+        without_init = self._without_init(step)
         if alone:
-            used = [one for one in alone if one in empty and self._accepts({one: empty[one]})]
+            # What the pod itself leaves is the better reason than other pods: it may be there on an empty node, too.
+            left = [one for one in alone if one in without_init and self._accepts({one: without_init[one]})]
+            if len(left) == len(alone):
+                return blame(LEFT_BY_INIT, left, alone, _order)
+            others = [one for one in alone if one not in left]
+            used = [one for one in others if one in empty and self._accepts({one: empty[one]})]
             # What no empty node has either is the better reason.
-            found = [one for one in alone if one not in used] or used
+            found = [one for one in others if one not in used] or used
             cause = IN_USE if found == used else TOO_MUCH
             return blame(cause, found, alone, lambda one: (_coverage(_scarcest(stocks, one)), _order(one)))
         # Each of them can be had, but not together.
         apart = [one for one in said if self._accepts({other: said[other] for other in said if other != one})]
         candidates = apart or list(said)
+        left = self._mended(said, candidates, without_init)
+        if left:
+            return blame(LEFT_BY_INIT, left, candidates, _order)
         used = self._mended(said, candidates, empty)
         if used:
             return blame(IN_USE, used, candidates, _order)
-        left = self._mended(said, candidates, self._without_init(step))
-        if left:
-            return blame(LEFT_BY_INIT, left, candidates, _order)
         widths = {one: _width(said[one]) for one in candidates}
         widest = max(widths.values())
         cause = WIDER if min(widths.values()) < widest else APART
@@ -145,10 +155,14 @@ class _Search:
         return [one for one in candidates if one in instead and self._accepts({**said, one: instead[one]})]
 
     def _without_init(self, step: Step) -> Said:
-        """What would be said if no init container had come before."""
-        staying = tuple(one for one in self._pod.init_containers if not self._pod.ends(one))
-        if len(staying) == len(self._pod.init_containers):
+        """What would be said if no init container had ended before; nothing if none has.
+
+        In the scope pod nothing is left by then: all that the pod needs at any time is asked for at once.
+        """
+        before = tuple(takewhile(lambda one: one.name != step.container, self._pod.init_containers))
+        if not step.container or not any(map(self._pod.ends, before)):
             return {}
+        staying = tuple(one for one in self._pod.init_containers if one not in before or not self._pod.ends(one))
         return _said_in(self._replica.decide(replace(self._pod, init_containers=staying)), step)
 
 
