@@ -10,12 +10,11 @@ from numaproof.harness.decision.trace import Trace
 from numaproof.harness.explain.alignment import is_spread, unaligned_container
 from numaproof.harness.explain.amounts import is_memory
 from numaproof.harness.explain.pinning import why_not_pinned
-from numaproof.harness.explain.places import ResourceHints
+from numaproof.harness.explain.places import ResourceHints, preferred_width
 from numaproof.harness.explain.replica import Attempt, Replica
 from numaproof.harness.explain.stock import CPU, Stock
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.providers.memory.state import MEMORY
-from numaproof.harness.topology.hints import HintFamily
 from numaproof.harness.topology.numa import NumaInfo
 from numaproof.harness.topology.placement import Step
 from numaproof.harness.topology.policies import find_policy, policy_options
@@ -142,7 +141,7 @@ class _Search:
         used = self._mended(said, candidates, empty)
         if used:
             return blame(IN_USE, used, candidates, _order)
-        widths = {one: _width(said[one]) for one in candidates}
+        widths = {one: preferred_width(said[one]) for one in candidates}
         widest = max(widths.values())
         cause = WIDER if min(widths.values()) < widest else APART
         return blame(cause, [one for one in candidates if widths[one] == widest], candidates, _order)
@@ -200,10 +199,3 @@ def _scarcest(stocks: Mapping[str, Stock], resource: str) -> Stock | None:
 def _coverage(stock: Stock | None) -> float:
     """How much of what is wanted the best NUMA node has."""
     return min(stock.best / stock.wanted, 1.0) if stock and stock.wanted else 1.0
-
-
-def _width(hints: ResourceHints) -> int:
-    """How many NUMA nodes the narrowest preferred hint has; 0: any will do."""
-    if isinstance(hints, HintFamily):
-        return hints.preferred_size
-    return min((hint.affinity.bit_count() for hint in hints or () if hint.preferred and hint.affinity), default=0)

@@ -140,7 +140,7 @@ def _quantity_text(resource: str, amount: Fraction) -> str:
 def _policy_line(explanation: Explanation, blame: Blame) -> str:
     trace = explanation.trace
     if blame.cause == "cpuManagerPolicy none":
-        return "cpuManagerPolicy is none: no container gets CPUs of its own, so that nothing can be near them"
+        return "cpuManagerPolicy is none: no container gets CPUs of its own, all of them run on all CPUs of the machine"
     if not trace.verdict.admitted:
         return f"a rule of the node refuses the pod: {trace.verdict.message or trace.verdict.reason}"
     if trace.policy == "none":

@@ -14,7 +14,8 @@ from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.explanation import Cell, Explanation
 from numaproof.harness.explain.places import nodes_text
 from numaproof.harness.explain.reasons import why
-from numaproof.harness.explain.remarks import Remark, remarks
+from numaproof.harness.explain.remark import Remark
+from numaproof.harness.explain.remarks import remarks
 from numaproof.harness.vocabulary import SCOPES
 
 WIDTH = 80
