@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from numaproof.harness.decision.fit import Shortage
@@ -9,12 +10,11 @@ from numaproof.harness.decision.trace import Trace
 from numaproof.harness.explain.alignment import is_spread, unaligned_container
 from numaproof.harness.explain.amounts import is_memory
 from numaproof.harness.explain.pinning import why_not_pinned
-from numaproof.harness.explain.places import ResourceHints
+from numaproof.harness.explain.places import ResourceHints, preferred_width
 from numaproof.harness.explain.replica import Attempt, Replica
 from numaproof.harness.explain.stock import CPU, Stock
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.providers.memory.state import MEMORY
-from numaproof.harness.topology.hints import HintFamily
 from numaproof.harness.topology.numa import NumaInfo
 from numaproof.harness.topology.placement import Step
 from numaproof.harness.topology.policies import find_policy, policy_options
@@ -43,6 +43,7 @@ class Blame:
     container: str = ""  # empty: the pod as a whole
     stock: Stock | None = None  # the amounts of that resource
     others: tuple[str, ...] = ()  # the resources that it does not go with, or that are short as well
+    alone: bool = False  # whether it would not do by itself, as if nothing else was asked for
     shortage: Shortage | None = None  # of the node as a whole, if that decided
 
 
@@ -109,30 +110,38 @@ class _Search:
         if self._accepts(said):
             return None
 
+        alone = [one for one in said if not self._accepts({one: said[one]})]
+
         def blame(cause: str, found: Iterable[str], among: Iterable[str], key: Callable[[str], Any]) -> Blame:
             first = min(found, key=key)
             others = tuple(one for one in among if one != first)
             stock = _scarcest(stocks, first)
-            return Blame(_what(first), cause, stock.resource if stock else first, step.container, stock, others)
+            resource = stock.resource if stock else first
+            return Blame(_what(first), cause, resource, step.container, stock, others, bool(alone))
 
         empty = _said_in(self._empty, step)
-        alone = [one for one in said if not self._accepts({one: said[one]})]
+        without_init = self._without_init(step)
         if alone:
-            used = [one for one in alone if one in empty and self._accepts({one: empty[one]})]
+            # What the pod itself leaves is the better reason than other pods: it may be there on an empty node, too.
+            left = [one for one in alone if one in without_init and self._accepts({one: without_init[one]})]
+            if len(left) == len(alone):
+                return blame(LEFT_BY_INIT, left, alone, _order)
+            others = [one for one in alone if one not in left]
+            used = [one for one in others if one in empty and self._accepts({one: empty[one]})]
             # What no empty node has either is the better reason.
-            found = [one for one in alone if one not in used] or used
+            found = [one for one in others if one not in used] or used
             cause = IN_USE if found == used else TOO_MUCH
             return blame(cause, found, alone, lambda one: (_coverage(_scarcest(stocks, one)), _order(one)))
         # Each of them can be had, but not together.
         apart = [one for one in said if self._accepts({other: said[other] for other in said if other != one})]
         candidates = apart or list(said)
+        left = self._mended(said, candidates, without_init)
+        if left:
+            return blame(LEFT_BY_INIT, left, candidates, _order)
         used = self._mended(said, candidates, empty)
         if used:
             return blame(IN_USE, used, candidates, _order)
-        left = self._mended(said, candidates, self._without_init(step))
-        if left:
-            return blame(LEFT_BY_INIT, left, candidates, _order)
-        widths = {one: _width(said[one]) for one in candidates}
+        widths = {one: preferred_width(said[one]) for one in candidates}
         widest = max(widths.values())
         cause = WIDER if min(widths.values()) < widest else APART
         return blame(cause, [one for one in candidates if widths[one] == widest], candidates, _order)
@@ -145,10 +154,14 @@ class _Search:
         return [one for one in candidates if one in instead and self._accepts({**said, one: instead[one]})]
 
     def _without_init(self, step: Step) -> Said:
-        """What would be said if no init container had come before."""
-        staying = tuple(one for one in self._pod.init_containers if not self._pod.ends(one))
-        if len(staying) == len(self._pod.init_containers):
+        """What would be said if no init container had ended before; nothing if none has.
+
+        In the scope pod nothing is left by then: all that the pod needs at any time is asked for at once.
+        """
+        before = tuple(takewhile(lambda one: one.name != step.container, self._pod.init_containers))
+        if not step.container or not any(map(self._pod.ends, before)):
             return {}
+        staying = tuple(one for one in self._pod.init_containers if one not in before or not self._pod.ends(one))
         return _said_in(self._replica.decide(replace(self._pod, init_containers=staying)), step)
 
 
@@ -186,10 +199,3 @@ def _scarcest(stocks: Mapping[str, Stock], resource: str) -> Stock | None:
 def _coverage(stock: Stock | None) -> float:
     """How much of what is wanted the best NUMA node has."""
     return min(stock.best / stock.wanted, 1.0) if stock and stock.wanted else 1.0
-
-
-def _width(hints: ResourceHints) -> int:
-    """How many NUMA nodes the narrowest preferred hint has; 0: any will do."""
-    if isinstance(hints, HintFamily):
-        return hints.preferred_size
-    return min((hint.affinity.bit_count() for hint in hints or () if hint.preferred and hint.affinity), default=0)

@@ -58,6 +58,13 @@ def some_hints(hints: ResourceHints) -> tuple[TopologyHint, ...]:
     return () if mask is None else (TopologyHint(mask, hints.prefers(mask)),)
 
 
+def preferred_width(hints: ResourceHints) -> int:
+    """How many NUMA nodes the narrowest preferred hint has; 0: any will do, or none is preferred."""
+    if isinstance(hints, HintFamily):
+        return hints.preferred_size
+    return min((hint.affinity.bit_count() for hint in hints or () if hint.preferred and hint.affinity), default=0)
+
+
 def _narrowest(hints: ResourceHints) -> Iterator[NodeMask]:
     masks = sorted(
         {hint.affinity for hint in some_hints(hints) if hint.affinity}, key=lambda one: (one.bit_count(), one)

@@ -1,6 +1,7 @@
 """Why a pod was decided about as it was, in sentences that name amounts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.explain import blame as causes
@@ -8,12 +9,14 @@ from numaproof.harness.explain import pinning
 from numaproof.harness.explain.amounts import amount_text, is_memory, short_amount
 from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.explanation import Explanation
+from numaproof.harness.explain.leavings import Piece, left_for, pieces, unused
 from numaproof.harness.explain.places import ResourceHints, mask_text, nodes_text, places, said_in, some_hints
 from numaproof.harness.explain.replica import Resident
-from numaproof.harness.explain.stock import CPU, Stock
-from numaproof.harness.pods.quantity import bytes_text
+from numaproof.harness.explain.stock import CPU, Stock, fewest_with
+from numaproof.harness.pods.quantity import bytes_text, value
 from numaproof.harness.providers.memory.state import MEMORY
 from numaproof.harness.topology.placement import Step
+from numaproof.harness.topology.provider import SMTAlignmentError
 from numaproof.harness.vocabulary import SELECTING_POLICY
 
 _SHOWN_HINTS = 4
@@ -104,22 +107,40 @@ def _fit_amount(resource: str, amount: int) -> str:
 
 
 def _qos_line(explanation: Explanation, blame: Blame) -> str:
-    end = "it runs on shared CPUs of any NUMA node, and its memory comes from anywhere: nothing is wrong"
+    end = f"it runs on shared CPUs of any NUMA node, and {_memory_text(explanation)}: nothing is wrong"
     who = f"container {blame.container}"
+    container = next((one for one in explanation.pod.all_containers() if one.name == blame.container), None)
     if blame.cause == pinning.POD_LEVEL:
         return f"the pod has resources as a whole (spec.resources), which the managers do not pin: {end}"
-    if blame.cause == pinning.PART_OF_A_CPU:
-        return f"{who} does not ask for a whole number of CPUs, so that it gets none of its own: {end}"
-    if blame.cause == pinning.BEST_EFFORT:
+    if container is None or blame.cause == pinning.BEST_EFFORT:
         return f"the pod is BestEffort: it asks for no CPU and no memory, and gets none of its own: {end}"
-    lack = f"{blame.resource} of {who} has no limit, or another limit than request"
+    if blame.cause == pinning.PART_OF_A_CPU:
+        asked = _quantity_text(CPU, container.requests.get(CPU, Fraction(0)))
+        return f"{who} asks for {asked}, not for a whole number, so that it gets none of its own: {end}"
+    limit, request = container.limits.get(blame.resource), container.requests.get(blame.resource)
+    lack = f"{who} has no limit of {blame.resource}"
+    if limit:
+        asked = _quantity_text(blame.resource, request) if request else "nothing"
+        lack = f"{who} asks for {asked}, and its limit is {_quantity_text(blame.resource, limit)}"
     return f"the pod is Burstable, not Guaranteed ({lack}): {end}"
+
+
+def _memory_text(explanation: Explanation) -> str:
+    """Where the memory of a pod comes from whose CPUs are shared: the memory manager looks at the class alone."""
+    nodes = {node for given in explanation.trace.given.values() for block in given.memory for node in block.nodes}
+    return f"its memory comes from {nodes_text(sorted(nodes))}" if nodes else "its memory comes from anywhere"
+
+
+def _quantity_text(resource: str, amount: Fraction) -> str:
+    if resource == CPU:
+        return f"{float(amount):g} CPU{'' if amount == 1 else 's'}"
+    return f"{bytes_text(value(amount))} of {resource}"
 
 
 def _policy_line(explanation: Explanation, blame: Blame) -> str:
     trace = explanation.trace
     if blame.cause == "cpuManagerPolicy none":
-        return "cpuManagerPolicy is none: no container gets CPUs of its own, so that nothing can be near them"
+        return "cpuManagerPolicy is none: no container gets CPUs of its own, all of them run on all CPUs of the machine"
     if not trace.verdict.admitted:
         return f"a rule of the node refuses the pod: {trace.verdict.message or trace.verdict.reason}"
     if trace.policy == "none":
@@ -131,8 +152,8 @@ def _policy_line(explanation: Explanation, blame: Blame) -> str:
 
 def _resource_lines(explanation: Explanation, blame: Blame) -> Iterator[str]:
     who = f"container {blame.container}" if blame.container else "the pod as a whole"
-    name = "CPUs" if blame.resource == CPU else blame.resource
-    others = " and ".join("CPUs" if one == CPU else one for one in blame.others)
+    name = _named(blame.resource)
+    others = " and ".join(map(_named, blame.others))
     stock = blame.stock
     wants = f"{who} wants {amount_text(blame.resource, stock.wanted)}" if stock else who
     have = f"{stock_text(stock)}" if stock else ""
@@ -141,18 +162,81 @@ def _resource_lines(explanation: Explanation, blame: Blame) -> Iterator[str]:
         yield f"{name} could not be given: {wants}" + (f"; {have}" if have else "")
         yield f"the kubelet's words: {message}"
         yield from _group_lines(explanation, blame)
+        yield from _core_lines(explanation, blame)
         return
+    beside = f" beside {others}" if others and not blame.alone else ""
+    need = "need" if blame.resource == CPU else "needs"
     sentence = {
-        causes.IN_USE: f"{name}: {wants}; {have}; other pods hold the rest",
-        causes.TOO_MUCH: f"{name}: {wants}; {have}; that is too little even without any other pod",
+        causes.IN_USE: f"{name}: {wants}{beside}; {have}; other pods hold the rest",
+        causes.TOO_MUCH: f"{name}: {wants}; {have}; {_too_much(explanation, blame)}",
         causes.APART: f"{name} and {others} are not to be had on the same NUMA nodes: {wants}; {have}",
-        causes.WIDER: f"{name} needs more NUMA nodes than {others}, and all have to be on the same: {wants}; {have}",
-        causes.LEFT_BY_INIT: f"{name}: what init containers leave has to be covered, and is elsewhere than {others}: "
-        f"{wants}; {have}",
+        causes.WIDER: f"{name} {need} more NUMA nodes than {others}, and all have to be on the same: {wants}; {have}",
+        causes.LEFT_BY_INIT: f"{name}: {wants}{beside}, {_left_by_init(explanation, blame)}; {have}",
     }[blame.cause]
     yield sentence
-    if blame.cause in (causes.IN_USE, causes.TOO_MUCH) and others:
-        yield f"{others}: would not do by itself, either"
+    if blame.cause in (causes.IN_USE, causes.TOO_MUCH):
+        yield from _counted_lines(explanation, blame)
+    if blame.alone and others:
+        yield f"{others}: would not do by {'itself' if len(blame.others) == 1 else 'themselves'}, either"
+
+
+def _named(resource: str) -> str:
+    return "CPUs" if resource == CPU else resource
+
+
+def _too_much(explanation: Explanation, blame: Blame) -> str:
+    """How it is with a resource that an empty node does not have where the policy wants it."""
+    stock = blame.stock
+    if stock is None or sum(stock.most.values()) < stock.wanted or _is_single(explanation):
+        return "that is too little even without any other pod"
+    return "it does not suit the policy even without any other pod"
+
+
+def _is_single(explanation: Explanation) -> bool:
+    """Whether one NUMA node has to have all: the policy wants that, or it is what a pod that is admitted lacks."""
+    steps = explanation.trace.steps
+    return explanation.trace.verdict.admitted or (bool(steps) and steps[-1].decision.rule == "single")
+
+
+def _counted_lines(explanation: Explanation, blame: Blame) -> Iterator[str]:
+    """What a kubelet counts as enough, where the node has enough of a resource and the policy still refuses it."""
+    stock = blame.stock
+    if stock is None or _is_single(explanation) or sum(stock.free.values()) < stock.wanted:
+        return
+    counted = stock.most if is_memory(stock.resource) else stock.total  # of memory, what is reserved does not count
+    enough = fewest_with(counted, stock.wanted)
+    best = sum(sorted(stock.free.values(), reverse=True)[:enough])
+    if enough and best < stock.wanted:
+        nodes, have = ("1 NUMA node", "has") if enough == 1 else (f"{enough} NUMA nodes", "have")
+        idle = "in use or reserved" if blame.what == CPU else "in use"
+        yield (
+            f"{nodes} would have enough if nothing there was {idle}, so that {explanation.trace.policy} takes no more; "
+            f"the richest {have} {short_amount(stock.resource, best)} free"
+        )
+
+
+def _left_by_init(explanation: Explanation, blame: Blame) -> str:
+    """What init containers leave to the container that is refused."""
+    node_of = explanation.replica.managers.cpu.topology.node_of
+    left = left_for(explanation.pod, explanation.trace.given, blame.container, blame.resource, node_of)
+    amounts = _by_node(left)
+    if not amounts:
+        return "and has to take what init containers left"
+    listed = ", ".join(f"{amount} of {where}" for where, amount in sorted(amounts.items()))
+    return f"and has to take what init containers left ({listed}) and the rest beside it"
+
+
+def _core_lines(explanation: Explanation, blame: Blame) -> Iterator[str]:
+    """Why full-pcpus-only does not give CPUs."""
+    failure, stock = explanation.trace.failure, blame.stock
+    if failure is None or failure.reason != SMTAlignmentError.reason or stock is None:
+        return
+    per_core = explanation.replica.managers.cpu.topology.cpus_per_core
+    rule = f"full-pcpus-only gives whole cores, of {per_core} CPUs each"
+    if stock.wanted % per_core:
+        yield f"{rule}: {stock.wanted} is no multiple of {per_core}"
+    else:
+        yield f"{rule}: a free CPU whose core is shared with somebody, or reserved in part, does not count"
 
 
 def _group_lines(explanation: Explanation, blame: Blame) -> Iterator[str]:
@@ -222,31 +306,36 @@ def _holder_lines(explanation: Explanation) -> Iterator[str]:
         return
     node_of = explanation.replica.managers.cpu.topology.node_of
     holders = [
-        (resident.name, held)
+        (resident, held)
         for resident in explanation.replica.residents
         if (held := _held(resident, blame.resource, node_of))
     ]
-    for name, held in holders[:_SHOWN_HOLDERS]:
+    for resident, held in holders[:_SHOWN_HOLDERS]:
         parts = [f"{short_amount(blame.resource, amount)} of {where}" for where, amount in sorted(held.items())]
-        yield f"pod {name} holds {blame.resource}: {', '.join(parts)}"
+        idle = unused(resident.pod, resident.given, blame.resource, node_of)
+        rest = f"; {len(idle)} of that for init containers that have ended" if idle else ""
+        yield f"pod {resident.name} holds {_named(blame.resource)}: {', '.join(parts)}{rest}"
     if len(holders) > _SHOWN_HOLDERS:
-        yield f"{len(holders) - _SHOWN_HOLDERS} more pods hold {blame.resource}"
+        yield f"{len(holders) - _SHOWN_HOLDERS} more pods hold {_named(blame.resource)}"
 
 
 def _held(resident: Resident, resource: str, node_of: Mapping[int, int]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    """What a pod holds, by NUMA node; what one container took over from another counts once."""
+    held = frozenset[Piece]().union(*(pieces(one, resource, node_of) for one in resident.given.values()))
+    found = _by_node(held)
     for given in resident.given.values():
-        if resource == CPU:
-            for cpu in given.cpus:
-                key = f"NUMA node {node_of[cpu]}"
-                found[key] = found.get(key, 0) + 1
         for block in given.memory:
             if block.resource == resource:
                 key = nodes_text(block.nodes)
                 found[key] = found.get(key, 0) + block.size
-        for device in given.devices.get(resource, ()):
-            key = nodes_text(device.numa) if device.numa else "no NUMA node"
-            found[key] = found.get(key, 0) + 1
+    return found
+
+
+def _by_node(held: Iterable[Piece]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for _, nodes in held:
+        key = nodes_text(nodes) if nodes else "no NUMA node"
+        found[key] = found.get(key, 0) + 1
     return found
 
 
@@ -254,6 +343,9 @@ def _outlook(explanation: Explanation) -> Iterator[str]:
     if explanation.trace.verdict.admitted or not explanation.replica.residents:
         return
     if explanation.empty.verdict.admitted:
-        yield "without the other pods this node would admit it: it can wait until some of them go"
+        yield (
+            "without the other pods this node would admit it: create it again once some of them are gone (a kubelet "
+            "does not try a refused pod again)"
+        )
     else:
         yield "even without any other pod this node would refuse it: waiting does not help"

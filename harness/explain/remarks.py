@@ -1,25 +1,20 @@
 """What is known about cases like this one: what kubelets do by design, which bugs they had, what is no fault at all."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from numaproof.harness.explain import blame as causes
-from numaproof.harness.explain import remarks_devices, remarks_memory
+from numaproof.harness.explain import cpu_remarks, remarks_devices, remarks_memory
 from numaproof.harness.explain.explanation import Explanation
 from numaproof.harness.explain.places import said_in
-from numaproof.harness.explain.remark import Remark
+from numaproof.harness.explain.remark import Remark, Rule
 from numaproof.harness.explain.stock import CPU
-from numaproof.harness.providers.cpu.sets import ids_of
-from numaproof.harness.providers.cpu.topology import Level
 from numaproof.harness.providers.memory.state import MEMORY
 from numaproof.harness.topology.hints import HintFamily
 from numaproof.harness.topology.provider import SMTAlignmentError
 
 _SLOW = 1 << 20  # combinations of hints from which on a kubelet takes seconds
 _OF_ONE_NODE = ("single-numa-node",)
-
-
-Rule = Callable[[Explanation], Iterator[Remark]]
 
 
 def remarks(explanation: Explanation) -> tuple[Remark, ...]:
@@ -30,8 +25,10 @@ def remarks(explanation: Explanation) -> tuple[Remark, ...]:
 def _init_containers(explanation: Explanation) -> Iterator[Remark]:
     blame = explanation.blame
     if blame is not None and blame.cause == causes.LEFT_BY_INIT:
+        way = "; let init containers ask for part of a CPU, or for as many CPUs as the container after them"
         yield Remark(
-            "a kubelet has later containers cover whatever an init container leaves, though they need none of it",
+            "a kubelet has later containers take whatever an init container leaves, though they need none of it"
+            f"{way if blame.resource == CPU else ''}",
             "kubernetes issues 94220, 110306 and 123816",
         )
 
@@ -50,8 +47,8 @@ def _unequal_widths(explanation: Explanation) -> Iterator[Remark]:
     blame = explanation.blame
     if blame is not None and blame.cause == causes.WIDER and explanation.trace.policy == "restricted":
         yield Remark(
-            "restricted wants all resources on one and the same set of NUMA nodes, be the node empty or not: CPUs that "
-            "fit fewer NUMA nodes than memory or devices do are refused with them",
+            "restricted wants all resources on one and the same set of NUMA nodes, be the node empty or not: what fits "
+            "fewer NUMA nodes than another resource needs is refused with it",
             "kubernetes issue 128669",
         )
 
@@ -124,7 +121,7 @@ def _shared_by_design(explanation: Explanation) -> Iterator[Remark]:
         yield Remark(
             "only containers of Guaranteed pods that ask for whole CPUs get CPUs of their own: every container, init "
             "containers and sidecars too, needs limits of CPU and memory equal to its requests",
-            "kubernetes issues 101481, 102324 and 116086",
+            "kubernetes issues 93282, 102324 and 116086",
         )
 
 
@@ -147,7 +144,8 @@ def _distributed(explanation: Explanation) -> Iterator[Remark]:
             yield Remark(
                 "distribute-cpus-across-numa spreads CPUs over the fewest NUMA nodes that have enough, not over those "
                 "that were decided on",
-                "kubernetes issue 139430",
+                "kubernetes issue 139430 and PR 139456",
+                "v1.38",
             )
             return
 
@@ -156,22 +154,7 @@ def _unaligned_options(explanation: Explanation) -> Iterator[Remark]:
     options = explanation.replica.managers.cpu.options
     if options.align_by_socket and options.distribute_across_nodes:
         yield Remark(
-            "align-by-socket has no effect beside distribute-cpus-across-numa", "kubernetes PR 139778", "v1.37"
-        )
-
-
-def _half_cores(explanation: Explanation) -> Iterator[Remark]:
-    cpu = explanation.replica.managers.cpu
-    reserved = explanation.replica.setup.config.reserved_cpus
-    if not cpu.options.full_cores_only:
-        return
-    cores = cpu.topology.groups[Level.CORE].values()
-    if any(0 < len(reserved & ids_of(core)) < core.bit_count() for core in cores):
-        yield Remark(
-            "of some cores one thread is reserved and the other is not: full-pcpus-only gives those to nobody, and "
-            "older kubelets gave half cores away; reserve whole cores",
-            "kubernetes PR 114114",
-            "v1.27",
+            "align-by-socket has no effect beside distribute-cpus-across-numa", "kubernetes issue 114642", "v1.37"
         )
 
 
@@ -213,9 +196,9 @@ _RULES: tuple[Rule, ...] = (
     _page_cache,
     _distributed,
     _unaligned_options,
-    _half_cores,
     _overlapping,
     _empty_topologies,
+    *cpu_remarks.RULES,
     *remarks_memory.RULES,
     *remarks_devices.RULES,
 )

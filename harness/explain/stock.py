@@ -6,6 +6,7 @@ What a container holds already, as one of its resources was given before another
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.managers import Managers
@@ -37,6 +38,12 @@ class Stock:
     def best(self) -> int:
         """What the NUMA node has that has most of it free."""
         return max(self.free.values(), default=0)
+
+
+def fewest_with(amounts: Mapping[int, int], wanted: int) -> int:
+    """How many NUMA nodes are enough for so much; 0: not even all of them are."""
+    together = accumulate(sorted(amounts.values(), reverse=True))
+    return next((count for count, amount in enumerate(together, start=1) if amount >= wanted), 0)
 
 
 def stocks(managers: Managers, pod: Pod, container: Container | None) -> dict[str, Stock]:

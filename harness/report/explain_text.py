@@ -152,6 +152,8 @@ def blame_text(blame: Blame, *, admitted: bool) -> str:
         told = blame.cause
     elif blame.cause in _APART and blame.others:
         told = _APART[blame.cause].format(blame.resource, " and ".join(blame.others))
+    elif blame.cause == causes.LEFT_BY_INIT:
+        told = f"{blame.resource}: what init containers leave has to be taken"
     elif blame.stock is not None:
         stock = blame.stock
         best = short_amount(stock.resource, stock.best)
