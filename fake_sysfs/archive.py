@@ -11,7 +11,7 @@ import stat
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +42,7 @@ class Limits:
     total: int = 256 * _MIB
     member: int = 32 * _MIB
     members: int = 1_000_000
+    what: str = "the tree of a machine"  # that has no more
 
 
 def unpack(
@@ -67,6 +68,37 @@ def unpack(
     return found
 
 
+def pick(path: Path, limits: Limits, wanted: Callable[[str, int], bool]) -> dict[str, bytes | Link]:
+    """The files of an archive that are wanted, by their paths and sizes, and its links; the rest is passed over.
+
+    Nothing is followed and nothing is written, so other members may be whatever they are: devices, names that leave the
+    archive. A path loses its leading slash.
+    """
+    found: dict[str, bytes | Link] = {}
+    total = 0
+    try:
+        with _plain_tar(path, limits) as stream, _archive_in(path, stream) as archive:
+            for member in _each(path, archive, limits):
+                parts = [part for part in member.name.split("/") if part not in ("", ".")]
+                name = "/".join(parts)
+                if ".." in parts or "\0" in name or not name:
+                    continue
+                if member.issym():
+                    found[name] = Link(member.linkname)
+                elif member.islnk():
+                    linked = found.get("/".join(part for part in member.linkname.split("/") if part not in ("", ".")))
+                    if isinstance(linked, bytes) and wanted(name, len(linked)):
+                        found[name] = linked
+                elif member.isreg() and member.size <= limits.member and wanted(name, member.size):
+                    total += member.size
+                    _check_total(path, total, limits)
+                    found[name] = _file_content(archive, member)
+            _check_end(path, stream, archive.offset)
+    except OSError as error:
+        raise MachineError(f"{path}: cannot be unpacked: {error.strerror or error}") from error
+    return found
+
+
 @contextmanager
 def _plain_tar(path: Path, limits: Limits) -> Iterator[IO[bytes]]:
     """The archive without its compression, as a seekable file, no longer than the limits allow."""
@@ -84,9 +116,7 @@ def _plain_tar(path: Path, limits: Limits) -> Iterator[IO[bytes]]:
             while block := source.read(_BLOCK):
                 plain.write(block)
                 if plain.tell() > most:
-                    raise MachineError(
-                        f"{path}: unpacks to more than {most // _MIB} MiB; that is not the tree of a machine"
-                    )
+                    raise MachineError(f"{path}: unpacks to more than {most // _MIB} MiB; that is not {limits.what}")
         except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
             raise MachineError(f"{path}: is truncated or damaged ({error}); get the archive again") from error
         except OSError as error:
@@ -113,32 +143,44 @@ class _HeaderGuard:
         return getattr(self._file, name)
 
 
-def _members(path: Path, stream: IO[bytes], limits: Limits) -> dict[str, FileContent]:
-    found: dict[str, FileContent] = {}
-    same: dict[bytes, bytes] = {}  # most files of a machine say what many others say
-    total = count = 0
+@contextmanager
+def _archive_in(path: Path, stream: IO[bytes]) -> Iterator[tarfile.TarFile]:
+    """The archive in a plain file; whatever is wrong with it is one line."""
     try:
         with tarfile.TarFile(fileobj=cast("IO[bytes]", _HeaderGuard(stream)), mode="r") as archive:
-            while (member := archive.next()) is not None:
-                archive.members.clear()  # type: ignore[attr-defined] # else it keeps a million of them
-                count += 1
-                if count > limits.members:
-                    raise MachineError(
-                        f"{path}: holds more than {limits.members} members; that is not the tree of a machine"
-                    )
-                name = _inside(path, member.name)
-                if member.isreg():
-                    total += member.size
-                    _check_size(path, member, total, limits)
-                if name:
-                    content = _content(path, archive, member, found)
-                    found[name] = same.setdefault(content, content) if isinstance(content, bytes) else content
-            _check_end(path, stream, archive.offset)
+            yield archive
     except (tarfile.TarError, EOFError, ValueError) as error:
         # ValueError: what should be a number in a header is not one.
         raise MachineError(
             f"{path}: is not a tar archive, or a damaged one ({error}); get the archive again"
         ) from error
+
+
+def _each(path: Path, archive: tarfile.TarFile, limits: Limits) -> Iterator[tarfile.TarInfo]:
+    """The members, one after the other, no more than the limits allow."""
+    count = 0
+    while (member := archive.next()) is not None:
+        archive.members.clear()  # type: ignore[attr-defined] # else it keeps a million of them
+        count += 1
+        if count > limits.members:
+            raise MachineError(f"{path}: holds more than {limits.members} members; that is not {limits.what}")
+        yield member
+
+
+def _members(path: Path, stream: IO[bytes], limits: Limits) -> dict[str, FileContent]:
+    found: dict[str, FileContent] = {}
+    same: dict[bytes, bytes] = {}  # most files of a machine say what many others say
+    total = 0
+    with _archive_in(path, stream) as archive:
+        for member in _each(path, archive, limits):
+            name = _inside(path, member.name)
+            if member.isreg():
+                total += member.size
+                _check_size(path, member, total, limits)
+            if name:
+                content = _content(path, archive, member, found)
+                found[name] = same.setdefault(content, content) if isinstance(content, bytes) else content
+        _check_end(path, stream, archive.offset)
     return found
 
 
@@ -148,10 +190,12 @@ def _check_size(path: Path, member: tarfile.TarInfo, total: int, limits: Limits)
             f"{path}: {member.name!r}: has {member.size} bytes; no file of a machine's tree has more than"
             f" {limits.member // _MIB} MiB"
         )
+    _check_total(path, total, limits)
+
+
+def _check_total(path: Path, total: int, limits: Limits) -> None:
     if total > limits.total:
-        raise MachineError(
-            f"{path}: unpacks to more than {limits.total // _MIB} MiB; that is not the tree of a machine"
-        )
+        raise MachineError(f"{path}: unpacks to more than {limits.total // _MIB} MiB; that is not {limits.what}")
 
 
 def _check_end(path: Path, stream: IO[bytes], offset: int) -> None:
@@ -186,11 +230,15 @@ def _content(
                 f"{path}: {member.name!r}: is a hard link to {member.linkname!r}, no file of this archive before it"
             )
         return linked
-    file = archive.extractfile(member) if member.isreg() else None
-    if file is None:
+    if not member.isreg():
         kind = _SPECIAL.get(member.type, f"of the unknown type {member.type!r}")
         raise MachineError(f"{path}: {member.name!r}: is {kind}; a machine's tree holds files, directories and links")
-    return b"".join(iter(lambda: file.read(_BLOCK), b""))
+    return _file_content(archive, member)
+
+
+def _file_content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = archive.extractfile(member)
+    return b"" if file is None else b"".join(iter(lambda: file.read(_BLOCK), b""))
 
 
 def _check_places(path: Path, found: Mapping[str, FileContent]) -> None:

@@ -28,6 +28,22 @@ def commands(page: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
+def shown(page: Path) -> list[str]:
+    """The output that a page's console blocks show, line by line."""
+    blocks = [text for language, text in BLOCK.findall(page.read_text()) if language == "console"]
+    return [line for line in "".join(blocks).splitlines() if not line.startswith(("$ ", "> "))]
+
+
+def is_shown(lines: list[str], output: str) -> str | None:
+    """The first line that does not come in its turn; None: all do. `...` stands for any text, alone for any lines."""
+    rest = iter(output.splitlines())
+    for line in lines:
+        pattern = re.compile(".*".join(map(re.escape, line.rstrip().split("..."))))
+        if line.strip() not in ("", "...") and not any(pattern.fullmatch(one.rstrip()) for one in rest):
+            return line
+    return None
+
+
 def with_commands() -> list[Path]:
     return [page for page in PAGES if commands(page).strip()]
 
@@ -57,6 +73,15 @@ def run_script(script: str) -> subprocess.CompletedProcess[str]:
 def test_every_command_of_a_page_works(page: Path) -> None:
     done = run_script(commands(page))
     assert done.returncode == 0, done.stdout[-4000:]
+    assert is_shown(shown(page), done.stdout) is None, done.stdout[-4000:]
+
+
+def test_output_that_is_shown_comes_in_its_turn() -> None:
+    output = "one\ntwo 2.5 ms\nthree\n"
+    assert is_shown(["one", "...", "two ... ms", "", "three"], output) is None
+    assert is_shown(["two ... ms", "one"], output) == "one"
+    assert is_shown(["one", "one"], output) == "one"
+    assert is_shown(["thr"], output) == "thr"
 
 
 @pytest.mark.parametrize("script", ["true\nfalse\ntrue\n", "false | cat\n", "echo $NO_SUCH_VARIABLE\n"])

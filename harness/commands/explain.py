@@ -9,11 +9,13 @@ from numaproof import fake_sysfs
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.argument import MACHINE
 from numaproof.harness.commands.output_file import write_output
+from numaproof.harness.commands.pod_arguments import pods_in
 from numaproof.harness.commands.pod_files import pods_of
 from numaproof.harness.explain.as_json import as_json
 from numaproof.harness.explain.explanation import Explanation, explain
 from numaproof.harness.intake.assembly import assemble
 from numaproof.harness.intake.configuration import read_configuration
+from numaproof.harness.intake.newcomer import newcomer
 from numaproof.harness.intake.plugins_file import read_plugins
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.report.explain_scene import scene_of
@@ -37,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--plugins", metavar="FILE", help="devices by resource with their NUMA nodes, or the text of nvidia-smi topo -m"
     )
     parser.add_argument(
-        "--running", metavar="FILE", nargs="+", default=[], help="pods that came before, in their order"
+        "--running", metavar="FILE", nargs="+", default=[], help="pods that came before, in their order; 3*FILE: copies"
     )
     parser.add_argument("--semantics", choices=SEMANTICS, default="current", help="kubelet v1.36, or the KEP's")
     parser.add_argument("--json", action="store_true", help="as JSON")
@@ -49,14 +51,15 @@ def run(args: argparse.Namespace) -> int:
     pod = _the_pod(args.pod)
     machine = fake_sysfs.parse_machine(args.machine)
     settings, notes = read_configuration(_text(args.config), args.config) if args.config else (None, ())
-    running = [one for name in args.running for one in pods_of(name, templates=True)]
+    running = list(pods_in(args.running, templates=True))
     asked = sorted({name for container in pod.all_containers() for name in container.limits})
     devices, unplaced = (
         read_plugins(_text(args.plugins), args.plugins, machine.cpus_by_node()) if args.plugins else (None, ())
     )
     node = assemble(machine, settings, devices, running, asked=asked, semantics=args.semantics)
+    pod, again = newcomer(node, pod)
     explanation = explain(node.replica, pod, node.history)
-    told = (*notes, *unplaced, *node.assumptions)
+    told = (*notes, *unplaced, *node.assumptions, *again)
     if args.html:
         write_output(args.html, _page(explanation, machine, told))
     if args.json:

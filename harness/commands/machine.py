@@ -4,23 +4,29 @@ import argparse
 import dataclasses
 import difflib
 import json
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.table import Table
 
 from numaproof import fake_sysfs
 from numaproof.fake_sysfs.argument import MACHINE
 from numaproof.fake_sysfs.capture import capture
-from numaproof.fake_sysfs.draw import draw, headline
 from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.importers import import_archive
 from numaproof.fake_sysfs.machine import Machine
 from numaproof.fake_sysfs.sizes import format_bytes
+from numaproof.harness.commands.output_file import write_output
+from numaproof.harness.commands.terminal import print_drawing, wants_colour
+from numaproof.harness.drawing.headline import headline
+from numaproof.harness.drawing.scene import Scene
+from numaproof.harness.report.machine_text import full_lines, machine_lines
 
 _UNLIMITED = 1 << 16
+_WIDTH = 80  # columns, where there is no terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,8 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_drawing_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="everything that is known, as JSON")
-    parser.add_argument("--full", action="store_true", help="a line for every core and CPU")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="everything that is known, as JSON")
+    form.add_argument("--full", action="store_true", help="a tree, with a line for every cache, core and CPU")
+    form.add_argument(
+        "--svg", metavar="FILE", type=Path, help="draw it into this file instead, as a picture; - prints it"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -99,9 +109,29 @@ def _read(args: argparse.Namespace) -> int:
 def _present(machine: Machine, args: argparse.Namespace) -> int:
     if args.json:
         print(_as_json(machine))
+    elif args.svg is not None:
+        _draw(machine, args.svg)
     else:
-        _print(draw(machine, full=args.full))
+        _print_lines(machine, full=args.full)
     return 0
+
+
+def _draw(machine: Machine, file: Path) -> None:
+    from numaproof.harness.drawing.svg import draw_svg  # noqa: PLC0415 (who reads a text needs no SVG)
+
+    write_output(file, draw_svg(Scene(machine)))
+    print(f"{file}: {machine.name}: {headline(machine)}")
+
+
+def _print_lines(machine: Machine, *, full: bool) -> None:
+    # Nothing that is piped is coloured, or depends on a terminal; a line of a tree is a line of the output.
+    tree_width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    width = tree_width or _WIDTH
+    if full:
+        lines = full_lines(machine, width, tree_width=tree_width)
+    else:
+        lines = machine_lines(machine, width, tree_width=tree_width, colour=wants_colour())
+    print_drawing(lines)
 
 
 def _write(args: argparse.Namespace) -> int:
@@ -110,7 +140,7 @@ def _write(args: argparse.Namespace) -> int:
 
 def _write_tree(machine: Machine, directory: Path) -> int:
     fake_sysfs.write(fake_sysfs.files(machine), directory)
-    print(f"{directory}: {headline(machine)}")
+    print(f"{directory}: {machine.name}: {headline(machine)}")
     return 0
 
 
@@ -153,16 +183,16 @@ def _as_lines(machine: Machine) -> list[str]:
     return lines
 
 
-def _print(what: RenderableType) -> None:
-    # Names and addresses are data: no markup, no emoji (`:0a:`), no colours by guess.
+def _print(table: Table) -> None:
+    # Names are data: no markup, no emoji, no colours by guess.
     if sys.stdout.isatty():
-        Console(markup=False, emoji=False, highlight=False).print(what)
+        Console(markup=False, emoji=False, highlight=False).print(table)
         return
-    # Nothing that is piped is coloured, wrapped or padded: a line of the drawing is a line of the output.
+    # Nothing that is piped is coloured, wrapped or padded.
     console = Console(
         width=_UNLIMITED, markup=False, emoji=False, highlight=False, force_terminal=False, color_system=None
     )
     with console.capture() as text:
-        console.print(what)
+        console.print(table)
     for line in text.get().splitlines():
         print(line.rstrip().encode(console.encoding, "backslashreplace").decode(console.encoding))

@@ -1,4 +1,4 @@
-"""Files that commands write where a user says: whole, or not at all."""
+"""Files that commands write where a user says: whole, or not at all; devices and links are written through."""
 
 import os
 import tempfile
@@ -9,10 +9,17 @@ from numaproof.errors import UserError
 
 def write_output(path: Path, text: str) -> None:
     """Replace a file by a text; a UserError, with nothing left behind, if that cannot be."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        # What is put in its place would take /dev/stdout away from everybody.
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise _error(path, error) from None
+        return
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror}); choose another place") from None
+        raise _error(path, error) from None
     temporary = Path(name)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -21,4 +28,8 @@ def write_output(path: Path, text: str) -> None:
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise UserError(f"{path}: cannot be written ({error.strerror}); choose another place") from None
+        raise _error(path, error) from None
+
+
+def _error(path: Path, error: OSError) -> UserError:
+    return UserError(f"{path}: cannot be written ({error.strerror}); choose another place")

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,13 +17,12 @@ from numaproof.harness.affinity.resource_topology import KIND, object_name
 from numaproof.harness.affinity.resource_topology_file import is_resource_topology, resource_topologies
 from numaproof.harness.affinity.schedule import schedule, tally
 from numaproof.harness.affinity.targets import MachineTarget, Target, ZoneTarget
-from numaproof.harness.commands.pod_files import LARGEST, documents, pods_of
+from numaproof.harness.commands.pod_arguments import copies, pods_in
+from numaproof.harness.commands.pod_files import LARGEST, documents
 from numaproof.harness.decision.config import NodeConfig, config_of, settings_in
-from numaproof.harness.pods.pod import Pod
 from numaproof.harness.report.schedule_text import as_json, table
 from numaproof.harness.vocabulary import SEMANTICS
 
-_COPIES = re.compile(r"([0-9]{1,7})\*(.+)", re.DOTALL)
 _MACHINE_FILES = (".yaml", ".yml")
 _HEAD = 1 << 13  # bytes that tell a text from an archive
 _LONGEST = 60  # characters of what a message repeats
@@ -61,9 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print where pods go and the comparison; exit code 1 if one is not admitted."""
-    if sum(_copies(argument)[1] == "-" for argument in (*args.pods, *args.nodes)) > 1:
+    if sum(copies(argument)[1] == "-" for argument in (*args.pods, *args.nodes)) > 1:
         raise UserError("-: stdin can be read once; name it once")
-    pods = list(_pods(args.pods))
+    pods = list(pods_in(args.pods))
     config = None if args.config is None else config_of(settings_in(strict_yaml.read(args.config)), args.semantics)
     nodes = list(_nodes(args.nodes, config, args.semantics))
     _check_names("--nodes", [name for name, _ in nodes], "take COUNT*NODE for copies")
@@ -84,47 +82,12 @@ def _target(name: str, described: Described) -> Target:
     return MachineTarget(name, described) if isinstance(described, MachineKind) else ZoneTarget(described)
 
 
-def _copies(argument: str) -> tuple[int | None, str]:
-    """The number of copies that an argument asks for, and what of; None: the thing itself."""
-    match = _COPIES.fullmatch(argument)
-    if match is None:
-        return None, argument
-    if int(match[1]) == 0:
-        raise UserError(f"{argument}: no copy is asked for; give a number from 1 on")
-    return int(match[1]), match[2]
-
-
-# Pods
-
-
-def _pods(arguments: Sequence[str]) -> Iterator[Pod]:
-    seen: set[str] = set()
-    for argument in arguments:
-        count, name = _copies(argument)
-        for one in _copied(list(pods_of(name)), count):
-            key = f"{one.namespace}/{one.name}"
-            if key in seen or one.uid in seen:
-                raise UserError(f"{name}: pod {key} is there twice; give each a name and uid of its own")
-            seen.update((key, one.uid))
-            yield one
-
-
-def _copied(pods: Sequence[Pod], count: int | None) -> Iterator[Pod]:
-    """The pods of a file, or so many times all of them in their order, with names and uids of their own."""
-    if count is None:
-        yield from pods
-        return
-    for number in range(count):
-        for pod in pods:
-            yield replace(pod, name=f"{pod.name}-{number}", uid=f"{pod.uid}-{number}")
-
-
 # Nodes
 
 
 def _nodes(arguments: Sequence[str], config: NodeConfig | None, semantics: Any) -> Iterator[tuple[str, Described]]:
     for argument in arguments:
-        count, name = _copies(argument)
+        count, name = copies(argument)
         for own, described in _described(name, config, semantics):
             for one in [own] if count is None else [f"{own}-{number}" for number in range(count)]:
                 yield one, described if isinstance(described, MachineKind) else replace(described, name=one)

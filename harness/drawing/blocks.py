@@ -1,5 +1,6 @@
 """The tree that both renderers draw: every decision is made, only places and strokes are left to them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -93,6 +94,12 @@ class Matrix:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]
 
+    def in_parts(self, columns: int) -> Iterator["Matrix"]:
+        """The matrix in parts of at most so many columns, with all rows each."""
+        for at in range(0, len(self.columns), columns):
+            end = at + columns
+            yield Matrix(self.title, self.columns[at:end], tuple((name, row[at:end]) for name, row in self.rows))
+
 
 @dataclass(frozen=True, slots=True)
 class Picture:
@@ -102,6 +109,7 @@ class Picture:
     headline: str
     refused: str  # empty: nothing was
     pods: tuple[PodBlock, ...]
+    more: str  # of pods that are not listed; empty: there are none
     signs: tuple[tuple[Mark, str], ...]  # what other marks mean, of those that occur
     packages: tuple[PackageBlock, ...]
     elsewhere: tuple[tuple[str, tuple[DeviceGroup, ...]], ...]  # devices that belong to no single node

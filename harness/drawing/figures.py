@@ -6,7 +6,7 @@ from numaproof.fake_sysfs.machine import Machine
 from numaproof.harness.drawing.blocks import Matrix
 from numaproof.harness.drawing.words import count
 
-WIDEST_MATRIX = 8
+WIDEST_MATRIX = 16
 _MOST_VALUES = 6  # that a line tells one by one
 
 
@@ -18,14 +18,25 @@ def distances(machine: Machine) -> Matrix | str:
     if len(nodes) <= WIDEST_MATRIX:
         rows = tuple((f"node {node.id}", tuple(map(str, node.distances))) for node in nodes)
         return Matrix("distances", tuple(str(node.id) for node in nodes), rows)
-    local = Counter(node.distances[place] for place, node in enumerate(nodes))
-    remote = Counter(
-        distance for row, node in enumerate(nodes) for column, distance in enumerate(node.distances) if column != row
-    )
-    return f"distances: {_values(local)} within a NUMA node, {_values(remote)} between two"
+    found: dict[str, set[int]] = {}
+    packages = {cpu.node: cpu.package for cpu in machine.cpus if cpu.online}
+    for node in nodes:
+        for other, distance in zip(nodes, node.distances, strict=True):
+            if node.id == other.id:
+                kind = "within a NUMA node"
+            elif node.id in packages and other.id in packages:
+                kind = "within a package" if packages[node.id] == packages[other.id] else "between packages"
+            else:
+                kind = "to NUMA nodes without CPUs"
+            found.setdefault(kind, set()).add(distance)
+    own = found.pop("within a NUMA node")
+    if all(one == next(iter(found.values())) for one in found.values()):
+        found = {"between two": next(iter(found.values()))}
+    told = [f"{_values(one)} {kind}" for kind, one in found.items()]
+    return f"distances: {', '.join([f'{_values(own)} within a NUMA node', *told])}"
 
 
-def _values(found: Counter[int]) -> str:
+def _values(found: set[int]) -> str:
     ordered = sorted(found)
     if len(ordered) > _MOST_VALUES:
         return f"{ordered[0]} to {ordered[-1]}"

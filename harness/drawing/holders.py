@@ -8,7 +8,7 @@ from numaproof.harness.drawing.marks import FREE, OFFLINE, RESERVED, Mark, lette
 from numaproof.harness.drawing.scene import Scene
 from numaproof.harness.drawing.words import clean
 
-_LONGEST_LABEL = 60
+LONGEST_LABEL = 60
 
 _Thing = TypeVar("_Thing", bound=Hashable)
 
@@ -18,7 +18,7 @@ class Holders:
 
     def __init__(self, scene: Scene) -> None:
         self._reserved = scene.reserved_cpus
-        self.labels = [clean(holding.label, _LONGEST_LABEL) or "?" for holding in scene.holdings]
+        self.labels = [clean(holding.label, LONGEST_LABEL) or "?" for holding in scene.holdings]
         self._cpus = _turned(holding.cpus for holding in scene.holdings)
         self._devices = _turned(holding.devices for holding in scene.holdings)
 

@@ -4,15 +4,16 @@ from numaproof.fake_sysfs.sizes import format_bytes
 from numaproof.harness.drawing.blocks import Matrix, Picture, PodBlock
 from numaproof.harness.drawing.device_blocks import Devices
 from numaproof.harness.drawing.figures import distances, links
-from numaproof.harness.drawing.holders import Holders
+from numaproof.harness.drawing.headline import headline
+from numaproof.harness.drawing.holders import LONGEST_LABEL, Holders
 from numaproof.harness.drawing.marks import FREE, OFFLINE, RESERVED, SEVERAL, Mark, sign
 from numaproof.harness.drawing.node_blocks import package_blocks
-from numaproof.harness.drawing.scene import Holding, Scene
-from numaproof.harness.drawing.words import clean, count, ids_text
+from numaproof.harness.drawing.scene import Holding, Scene, Wish
+from numaproof.harness.drawing.words import clean, count, ids_text, nodes_text
 
 MOST_PODS = 60  # in the legend; the cells' tips name every one
 _LONGEST_TITLE = 100
-_LONGEST_REFUSAL = 200
+_LONGEST_REFUSAL = 240
 
 
 def layout(scene: Scene) -> Picture:
@@ -25,9 +26,10 @@ def layout(scene: Scene) -> Picture:
     wish = scene.wish
     return Picture(
         title=clean(scene.title or machine.name, _LONGEST_TITLE) or "a machine",
-        headline=_headline(scene),
-        refused=clean(f"{wish.label}: {wish.text}", _LONGEST_REFUSAL) if wish is not None else "",
+        headline=headline(machine),
+        refused="" if wish is None else _refused(wish),
         pods=pods,
+        more="" if len(scene.holdings) <= MOST_PODS else f"and {len(scene.holdings) - MOST_PODS} more pods",
         signs=_signs(scene, holders, devices),
         packages=package_blocks(scene, holders, devices),
         elsewhere=devices.elsewhere(),
@@ -36,15 +38,9 @@ def layout(scene: Scene) -> Picture:
     )
 
 
-def _headline(scene: Scene) -> str:
-    machine = scene.machine
-    words = [
-        count(len(machine.package_ids), "package"),
-        count(len(machine.nodes), "NUMA node"),
-        count(len(machine.cpu_ids), "CPU"),
-        format_bytes(sum(node.memory for node in machine.nodes)),
-    ]
-    return ", ".join(words) + f"; {clean(machine.cpu_model, 60)}"
+def _refused(wish: Wish) -> str:
+    where = f" nearly fits on {nodes_text(wish.nodes)}:" if wish.nodes else ""
+    return f"{clean(wish.label, LONGEST_LABEL) or '?'}:{where} {clean(wish.text, _LONGEST_REFUSAL)}"
 
 
 def _pod(scene: Scene, holders: Holders, pod: int, holding: Holding) -> PodBlock:
@@ -65,18 +61,21 @@ def _pod(scene: Scene, holders: Holders, pod: int, holding: Holding) -> PodBlock
 
 
 def _signs(scene: Scene, holders: Holders, devices: Devices) -> tuple[tuple[Mark, str], ...]:
-    """What marks mean that are not a pod's, of those that can be seen."""
+    """What marks mean that are not a pod's, of those that can be seen; a bare machine is free, which goes unsaid."""
     marks = {holders.cpu(cpu) for cpu in scene.machine.cpus} | devices.marks()
     if any(scene.reserved_memory.values()):
         marks.add(RESERVED)
     meanings = {FREE: "free", RESERVED: "reserved for the system", OFFLINE: "offline", SEVERAL: "held by several pods"}
-    return tuple((mark, text) for mark, text in meanings.items() if mark in marks or mark == FREE)
+    return tuple(
+        (mark, text) for mark, text in meanings.items() if mark in marks and not (mark == FREE and scene.is_bare)
+    )
 
 
 def _notes(scene: Scene) -> list[str]:
     machine, found = scene.machine, []
-    if len(scene.holdings) > MOST_PODS:
-        found.append(f"and {count(len(scene.holdings) - MOST_PODS, 'pod')} more")
+    if machine.kinds:
+        kinds = [f"CPU {ids_text(kind.cpus)} {clean(kind.name, 20)}" for kind in machine.kinds]
+        found.append(f"kinds of cores: {', '.join(kinds)}")
     if machine.isolated:
         found.append(f"isolated by the kernel: CPU {ids_text(machine.isolated)}")
     if machine.spare_nodes:

@@ -17,7 +17,7 @@ MOST_CELLS = 512  # CPUs of a machine that are drawn one by one
 MOST_BOXES = 16  # NUMA nodes with CPUs that are drawn large
 MOST_TILES = 64  # nodes that are drawn one by one where they are alike and untouched
 MOST_PIECES = 24  # of a bar; with more, all that one holder has is one piece
-_LONGEST_WISH = 120
+_LONGEST_WISH = 240
 
 
 def package_blocks(scene: Scene, holders: Holders, devices: Devices) -> tuple[PackageBlock, ...]:
@@ -40,10 +40,10 @@ def package_blocks(scene: Scene, holders: Holders, devices: Devices) -> tuple[Pa
         by_package.setdefault(packages, []).append(_block(scene, holders, devices, node, cpus, detail, kinds))
     found = [PackageBlock(_package_name(ids), tuple(blocks)) for ids, blocks in by_package.items()]
     if detail == "tile":
-        found = _joined(list(by_package.items()))
+        found = _joined(scene, list(by_package.items()))
     if without:
         tiles = [_block(scene, holders, devices, node, [], "tile", kinds) for node in without]
-        found.append(PackageBlock("without CPUs", tuple(_folded(tiles))))
+        found.append(PackageBlock("without CPUs", tuple(_folded(scene, tiles))))
     return tuple(found)
 
 
@@ -54,7 +54,7 @@ def _package_name(ids: Iterable[int]) -> str:
     return f"package{'' if len(found) == 1 else 's'} {ids_text(found)}"
 
 
-def _joined(by_package: list[tuple[tuple[int, ...], list[NodeBlock]]]) -> list[PackageBlock]:
+def _joined(scene: Scene, by_package: list[tuple[tuple[int, ...], list[NodeBlock]]]) -> list[PackageBlock]:
     """Packages as rows of tiles; those of a single node side by side are one row."""
     found = []
     for single, group in groupby(by_package, key=lambda one: len(one[1]) == 1):
@@ -66,7 +66,7 @@ def _joined(by_package: list[tuple[tuple[int, ...], list[NodeBlock]]]) -> list[P
         else:
             found.extend(PackageBlock(_package_name(ids), tuple(blocks)) for ids, blocks in members)
     if sum(len(one.nodes) for one in found) > MOST_TILES:
-        found = [replace(one, nodes=tuple(_folded(one.nodes))) for one in found]
+        found = [replace(one, nodes=tuple(_folded(scene, one.nodes))) for one in found]
     return found
 
 
@@ -84,7 +84,7 @@ def _block(
     free = sum(mark == FREE for mark in marks.values())
     memory, memory_told, memory_short = _memory(scene, holders, node)
     name = nodes_text([node.id])
-    told = f"{free} of {count(online, 'CPU')} free" if cpus else "no CPUs"
+    told, short = _cpus_told(scene, free, online) if cpus else ("no CPUs", "no CPUs")
     cores = _cores(cpus)
     wish = scene.wish if scene.wish is not None and node.id in scene.wish.nodes else None
     packages = sorted({cpu.package for cpu in cpus if cpu.online})
@@ -93,7 +93,7 @@ def _block(
         detail=detail,
         name=name,
         told=told,
-        short=f"{free}/{online}" if cpus else "no CPUs",
+        short=short,
         cores=tuple(_cells(core, marks, holders, kinds) for core in cores) if detail == "cells" else (),
         cpus=() if detail == "cells" else tuple(_pieces(cores, marks, holders, whole=detail == "tile")),
         memory=memory,
@@ -104,6 +104,13 @@ def _block(
         wish="" if wish is None else clean(wish.text, _LONGEST_WISH) or "a request that was refused",
         tip="; ".join([name, *([_package_name(packages)] if packages else []), told, memory_told]),
     )
+
+
+def _cpus_told(scene: Scene, free: int, online: int) -> tuple[str, str]:
+    """How many CPUs are free, in words, many and few; of a bare machine, how many there are."""
+    if scene.is_bare:
+        return count(online, "CPU"), count(online, "CPU")
+    return f"{free} of {count(online, 'CPU')} free", f"{free}/{online}"
 
 
 def _cores(cpus: Iterable[Cpu]) -> list[list[Cpu]]:
@@ -156,10 +163,12 @@ def _memory(scene: Scene, holders: Holders, node: NumaNode) -> tuple[tuple[Piece
         return pieces, f"{format_bytes(-free)} more than its {format_bytes(node.memory)} held", "overfull"
     if not node.memory:
         return (), "no memory", "no memory"
+    if not scene.counts_memory:
+        return pieces, format_bytes(node.memory), format_bytes(node.memory)
     return pieces, f"{format_bytes(free)} of {format_bytes(node.memory)} free", format_bytes(free)
 
 
-def _folded(blocks: Sequence[NodeBlock]) -> list[NodeBlock]:
+def _folded(scene: Scene, blocks: Sequence[NodeBlock]) -> list[NodeBlock]:
     """Nodes in a row that are alike, and of which nobody has anything, as one block of several ids."""
     found: list[NodeBlock] = []
     for key, group in groupby(blocks, key=_likeness):
@@ -168,18 +177,20 @@ def _folded(blocks: Sequence[NodeBlock]) -> list[NodeBlock]:
             found.extend(members)
             continue
         first, ids = members[0], tuple(block.ids[0] for block in members)
-        size = sum(piece.amount for block in members for piece in block.cpus)
-        cpus = tuple(replace(piece, amount=size, text=count(size, "CPU"), tip="free") for piece in first.cpus[:1])
-        told, each = first.told, f"{len(members)} nodes, each: "
+        cpus = sum(piece.amount for block in members for piece in block.cpus)
+        memory = sum(piece.amount for block in members for piece in block.memory)
+        each = f"{len(members)} nodes, each: {first.told}"
         found.append(
             replace(
                 first,
                 ids=ids,
                 name=nodes_text(ids),
-                told=each + told,
-                short=f"{size}/{size}" if size else first.short,
-                cpus=cpus,
-                tip=f"{nodes_text(ids)}; {each}{told}; {first.memory_told}",
+                told=each,
+                short=_cpus_told(scene, cpus, cpus)[1] if cpus else first.short,
+                cpus=tuple(replace(one, amount=cpus, text=count(cpus, "CPU"), tip="free") for one in first.cpus[:1]),
+                memory=tuple(replace(one, amount=memory, text=format_bytes(memory)) for one in first.memory[:1]),
+                memory_short=format_bytes(memory) if memory else first.memory_short,
+                tip=f"{nodes_text(ids)}; {each}; {first.memory_told}",
             )
         )
     return found

@@ -31,8 +31,8 @@ class Wish:
     """A request that was refused, shown where it nearly fits."""
 
     label: str
-    nodes: tuple[int, ...]  # where it nearly fits
-    text: str  # "wants 8 CPUs, node 1 has 6 free"
+    nodes: tuple[int, ...]  # where it nearly fits; empty: nowhere more than elsewhere
+    text: str  # what is missing there: "wants 8 CPUs, 6 free"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +46,13 @@ class Scene:
     reserved_memory: Mapping[int, int] = field(default_factory=dict)  # NUMA node -> bytes
     wish: Wish | None = None
     title: str = ""  # empty: the machine's name
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it shows the machine alone, of which nobody has anything."""
+        return not (self.holdings or self.reserved_cpus or self.counts_memory or self.wish)
+
+    @property
+    def counts_memory(self) -> bool:
+        """Whether anybody has memory: else nothing is known of it, and none is called free."""
+        return any(self.reserved_memory.values()) or any(any(one.memory.values()) for one in self.holdings)

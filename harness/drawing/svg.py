@@ -1,17 +1,18 @@
 """The drawing as one self-contained SVG picture, which a page may hold several of."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from numaproof.harness.drawing.blocks import Matrix, NodeBlock, PackageBlock, Picture, PodBlock
 from numaproof.harness.drawing.layout import layout
 from numaproof.harness.drawing.marks import Mark
 from numaproof.harness.drawing.scene import Scene
+from numaproof.harness.drawing.svg_letters import fitted, text_width
 from numaproof.harness.drawing.svg_nodes import NARROWEST_BOX, NARROWEST_TILE, PAD, devices, node
 from numaproof.harness.drawing.svg_parts import (
     LINE,
+    MONO,
     STYLE,
-    TEXT,
     Drawn,
     at,
     class_of,
@@ -23,12 +24,13 @@ from numaproof.harness.drawing.svg_parts import (
     text,
     tipped,
 )
-from numaproof.harness.drawing.words import cut
 
 _MARGIN = 20
 _GAP = 14  # px between packages
 _NARROWEST_PACKAGE = 420
 _NARROWEST = 320
+_FIGURE = 30  # px of a figure in a matrix
+_FEW_PODS = 4  # that are told below one another, wherever there is room
 
 
 def draw_svg(scene: Scene, *, width: int = 1000) -> str:
@@ -66,7 +68,7 @@ def draw_svg(scene: Scene, *, width: int = 1000) -> str:
 
 
 def _head(picture: Picture, room: float) -> Drawn:
-    title = Drawn(room, 24, [text(0, 17, cut(picture.title, int(room / 9.5)), "np-title")])
+    title = Drawn(room, 24, [text(0, 17, fitted(picture.title, room, 17, bold=True), "np-title")])
     return stack([title, paragraph(picture.headline, room, "np-soft")], 0)
 
 
@@ -79,17 +81,37 @@ def _refused(picture: Picture, room: float) -> Drawn:
 
 
 def _legend(picture: Picture, room: float) -> Drawn:
+    """The pods from top to bottom, in as many columns as have them in a line each; then what other signs mean."""
     signs = flow((_sign(mark, words) for mark, words in picture.signs), room, 16)
-    return stack([*(_pod(pod, room) for pod in picture.pods), signs], 4)
+    widest = max((_line_width(pod) for pod in picture.pods), default=room)
+    columns = int((room + _MARGIN) / (widest + _MARGIN)) if len(picture.pods) > _FEW_PODS else 1
+    more = paragraph(picture.more, room, "np-soft")
+    if columns < 2:
+        return stack([*(_pod(pod, room) for pod in picture.pods), more, signs], 4)
+    height = -(-len(picture.pods) // columns)
+    each = (room + _MARGIN) / columns
+    parts = [
+        at(place // height * each, place % height * (LINE + 4), _pod(pod, each - _MARGIN).parts)
+        for place, pod in enumerate(picture.pods)
+    ]
+    return stack([Drawn(room, height * (LINE + 4) - 4, parts), more, signs], 4)
+
+
+def _box_width(pod: PodBlock) -> float:
+    return max(16.0, 7.0 * len(pod.sign) + 6)
+
+
+def _line_width(pod: PodBlock) -> float:
+    return _box_width(pod) + 16 + text_width(pod.label, bold=True) + text_width(pod.told)
 
 
 def _pod(pod: PodBlock, room: float) -> Drawn:
-    box = max(16.0, 7.0 * len(pod.sign) + 6)
+    box = _box_width(pod)
     x = box + 8
-    label = cut(pod.label, int((room - x) / 7.2))
-    beside = x + len(label) * 7.2 + 8
+    label = fitted(pod.label, room - x, bold=True)
     parts = [tipped(pod.label, class_of(pod.mark), swatch(0, 1, box, 16, pod.mark)), text(x, 13, label, "np-b")]
-    if beside + len(pod.told) * TEXT <= room:
+    if _line_width(pod) <= room:
+        beside = x + text_width(label, bold=True) + 8
         return Drawn(room, LINE, [*parts, text(beside, 13, pod.told, "np-soft")])
     below = paragraph(pod.told, room - x, "np-soft")
     return Drawn(room, LINE + below.height, [*parts, at(x, LINE, below.parts)])
@@ -97,7 +119,7 @@ def _pod(pod: PodBlock, room: float) -> Drawn:
 
 def _sign(mark: Mark, words: str) -> Drawn:
     parts = [f'<g class="{class_of(mark)}">{"".join(swatch(0, 1, 16, 16, mark))}</g>', text(22, 13, words, "np-soft")]
-    return Drawn(22 + len(words) * TEXT, LINE, parts)
+    return Drawn(22 + text_width(words), LINE, parts)
 
 
 def _packages(packages: Sequence[PackageBlock], room: float) -> Drawn:
@@ -167,15 +189,20 @@ def _elsewhere(name: str, inner: Drawn, room: float) -> Drawn:
 
 
 def _figures(picture: Picture, room: float) -> Drawn:
-    matrices = flow((_matrix(matrix) for matrix in picture.matrices), room, 36, 14)
+    matrices = flow((part for matrix in picture.matrices for part in _matrix(matrix, room)), room, 36, 14)
     return stack([matrices, *(paragraph(note, room, "np-soft") for note in picture.notes)], 4)
 
 
-def _matrix(matrix: Matrix) -> Drawn:
-    """Figures in a grid, the larger the darker."""
-    names = 6.9 * max(len(matrix.title), *(len(name) for name, _ in matrix.rows)) + 8
-    cell, line = 30, 20
+def _matrix(matrix: Matrix, room: float) -> Iterator[Drawn]:
+    """Figures in a grid, the larger the darker; one that is too wide goes on below."""
+    names = max(text_width(matrix.title, bold=True), *(MONO * len(name) for name, _ in matrix.rows)) + 8
     figures = sorted({int(word) for _, row in matrix.rows for word in row if word.isdigit()})
+    for part in matrix.in_parts(max(1, int((room - names) / _FIGURE))):
+        yield _grid(part, names, figures)
+
+
+def _grid(matrix: Matrix, names: float, figures: Sequence[int]) -> Drawn:
+    cell, line = _FIGURE, 20
     parts = [text(0, 13, matrix.title, "np-b")]
     parts += [
         text(names + place * cell + cell / 2, 13, column, "np-small np-mid")

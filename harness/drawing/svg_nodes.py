@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 from numaproof.harness.drawing.bars import row_length, shares
 from numaproof.harness.drawing.blocks import Cell, DeviceBlock, DeviceGroup, NodeBlock, Piece
 from numaproof.harness.drawing.marks import FREE, sign
+from numaproof.harness.drawing.svg_letters import fitted, text_width
 from numaproof.harness.drawing.svg_parts import (
+    LINE,
     MONO,
-    TEXT,
     Drawn,
     class_of,
     flow,
@@ -33,12 +34,9 @@ def node(block: NodeBlock, width: float) -> Drawn:
     if block.detail == "tile":
         return _tile(block, width)
     room = width - 2 * PAD
-    head = [text(0, 13, block.name, "np-b"), text(room, 13, block.told, "np-soft np-end")]
-    if (len(block.name) + len(block.told)) * TEXT > room:
-        head = [text(0, 13, block.name, "np-b"), text(0, 31, block.told, "np-soft")]
     return stack(
         [
-            Drawn(room, 18 if head[1].find('y="31"') < 0 else 36, head),
+            _head(block.name, block.told, room),
             paragraph(block.wish, room, "np-alarm"),
             _cells(block.cores, room) if block.cores else _told_bar(block.cpus, room, "cpus"),
             _memory(block, room),
@@ -46,6 +44,14 @@ def node(block: NodeBlock, width: float) -> Drawn:
         ],
         8,
     )
+
+
+def _head(name: str, told: str, room: float) -> Drawn:
+    """A name on the left, what is told of it on the right or, where both do not fit, below."""
+    if text_width(name, bold=True) + text_width(told) + 8 <= room:
+        return Drawn(room, LINE, [text(0, 13, name, "np-b"), text(room, 13, told, "np-soft np-end")])
+    below = paragraph(told, room, "np-soft")
+    return stack([Drawn(room, LINE, [text(0, 13, fitted(name, room, bold=True), "np-b")]), below], 0)
 
 
 def _cells(cores: Sequence[Sequence[Cell]], width: float) -> Drawn:
@@ -137,13 +143,14 @@ def _chip(block: DeviceBlock, width: float) -> Drawn:
 def _tile(block: NodeBlock, width: float) -> Drawn:
     """One of many nodes: its number, bars of CPUs and memory, and how much is free."""
     room = width - 2 * PAD
-    name = block.name.replace("NUMA ", "")
+    short = fitted(block.short, room * 0.6)
+    name = fitted(block.name.replace("NUMA ", ""), room - text_width(short) - 4, bold=True)
     parts = [
-        Drawn(room, 15, [text(0, 12, name, "np-b"), text(room, 12, block.short, "np-soft np-end")]),
+        Drawn(room, 15, [text(0, 12, name, "np-b"), text(room, 12, short, "np-soft np-end")]),
         _bar(block.cpus, room, 12, "cpus"),
     ]
     if block.memory:
-        told = len(block.memory_short) * 6.2 + 4
+        told = text_width(block.memory_short, 10) + 6
         bar = _bar(block.memory, room - told, 8, "bytes")
         parts.append(Drawn(room, 10, [*bar.parts, text(room, 8, block.memory_short, "np-small np-end")]))
     else:

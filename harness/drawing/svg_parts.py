@@ -5,10 +5,9 @@ from html import escape
 from typing import NamedTuple
 
 from numaproof.harness.drawing.marks import COLOURS, Mark, sign
-from numaproof.harness.drawing.words import cut
+from numaproof.harness.drawing.svg_letters import wrapped
 
 LINE = 18  # px from one line of text to the next
-TEXT = 6.7  # px of a character of running text, at 12 px: more than most take
 MONO = 6.7  # px of a character of ids, at 11 px
 
 # Fill and ink of each pod's colour, in light and in dark: Okabe and Ito's, whose order keeps neighbours apart.
@@ -49,7 +48,7 @@ _RULES = (
     ".np-offline rect{fill:none;stroke:var(--np-faint);stroke-dasharray:2 2}.np-offline .np-sign{fill:var(--np-soft)}",
     ".np-several rect{fill:var(--np-alarm)}.np-several text{fill:#fff}",
     ".np-chip rect{stroke:var(--np-line)}.np-ill rect{stroke:var(--np-alarm);stroke-width:2;stroke-dasharray:3 2}",
-    ".np-again rect{stroke:var(--np-ink);stroke-width:1.5;stroke-dasharray:3 2}",
+    ".np-again rect{stroke:var(--np-ink);stroke-width:1.5}",
     ".np-heat{fill:var(--np-heat)}",
     *(
         f".np-pod{place} rect{{fill:var(--np-f{place})}}.np-pod{place} text{{fill:var(--np-i{place})}}"
@@ -61,9 +60,9 @@ STYLE = (
     "--np-faint:#97a0ae;--np-free:#e3e7ed;--np-kept:#d3d8e0;--np-hatch:#8a94a3;--np-alarm:#c0261c;--np-heat:#0072b2;"
     + _colours(_LIGHT)
     + "max-width:100%;height:auto}\n"
-    "@media (prefers-color-scheme:dark){.np-map{--np-page:#12161c;--np-panel:#1b212a;--np-box:#232a35;--np-line:#3d4757;"
-    "--np-ink:#e8ecf2;--np-soft:#a3adbc;--np-faint:#728095;--np-free:#343e4c;--np-kept:#465163;--np-hatch:#8d99ab;"
-    "--np-alarm:#ff8577;--np-heat:#56b4e9;"
+    "@media (prefers-color-scheme:dark){.np-map{"
+    "--np-page:#12161c;--np-panel:#1b212a;--np-box:#232a35;--np-line:#3d4757;--np-ink:#e8ecf2;--np-soft:#a3adbc;"
+    "--np-faint:#728095;--np-free:#343e4c;--np-kept:#465163;--np-hatch:#8d99ab;--np-alarm:#ff8577;--np-heat:#56b4e9;"
     + _colours(_DARK)
     + "}.np-map .np-several text{fill:#111}}\n"
     # Two selectors of a rule are kept in rules of their own, so that each can be scoped.
@@ -79,21 +78,25 @@ class Drawn(NamedTuple):
     parts: list[str]
 
 
+def _px(number: float) -> str:
+    return f"{round(number, 1):g}"
+
+
 def rect(x: float, y: float, width: float, height: float, kind: str = "", round_: float = 0, more: str = "") -> str:
     """A rectangle."""
     words = (f' class="{kind}"' if kind else "") + (f' rx="{round_:g}"' if round_ else "") + more
-    return f'<rect{words} x="{x:.4g}" y="{y:.4g}" width="{width:.4g}" height="{height:.4g}"/>'
+    return f'<rect{words} x="{_px(x)}" y="{_px(y)}" width="{_px(width)}" height="{_px(height)}"/>'
 
 
 def text(x: float, y: float, words: str, kind: str = "") -> str:
     """A text whose base line is at y."""
     which = f' class="{kind}"' if kind else ""
-    return f'<text{which} x="{x:.4g}" y="{y:.4g}">{escape(words)}</text>'
+    return f'<text{which} x="{_px(x)}" y="{_px(y)}">{escape(words)}</text>'
 
 
 def at(x: float, y: float, parts: Iterable[str], more: str = "") -> str:
     """Parts moved to another place, as a group."""
-    return f'<g transform="translate({x:.4g} {y:.4g})"{more}>{"".join(parts)}</g>'
+    return f'<g transform="translate({_px(x)} {_px(y)})"{more}>{"".join(parts)}</g>'
 
 
 def tipped(tip: str, kind: str, parts: Iterable[str], more: str = "") -> str:
@@ -124,20 +127,9 @@ def _hatch(x: float, y: float, width: float, height: float) -> str:
     lines, start = [], 4.0
     while start < width + height - 2:
         low, high = max(start - height, 0), min(start, width)
-        lines.append(f"M{x + low:.4g} {y + start - low:.4g}L{x + high:.4g} {y + start - high:.4g}")
+        lines.append(f"M{_px(x + low)} {_px(y + start - low)}L{_px(x + high)} {_px(y + start - high)}")
         start += 5
     return "".join(lines)
-
-
-def wrapped(words: str, width: float, each: float = TEXT) -> list[str]:
-    """A text in lines that fit, broken between words; a word that is too long is cut."""
-    longest = max(int(width / each), 4)
-    lines = [""]
-    for word in words.split(" "):
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > longest:
-            lines.append("")
-        lines[-1] = cut(f"{lines[-1]} {word}".strip(), longest)
-    return lines
 
 
 def flow(items: Iterable[Drawn], width: float, gap: float = 8, leading: float = 4) -> Drawn:
@@ -165,5 +157,5 @@ def stack(items: Iterable[Drawn], gap: float) -> Drawn:
 
 def paragraph(words: str, width: float, kind: str = "") -> Drawn:
     """A text in as many lines as it needs."""
-    lines = wrapped(words, width) if words else []
+    lines = wrapped(words, width, bold="np-alarm" in kind) if words else []
     return Drawn(width, LINE * len(lines), [text(0, LINE * n + 13, line, kind) for n, line in enumerate(lines)])

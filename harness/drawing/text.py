@@ -16,15 +16,18 @@ from numaproof.harness.drawing.blocks import (
 from numaproof.harness.drawing.layout import layout
 from numaproof.harness.drawing.marks import COLOURS, FREE, Kind, Mark, sign
 from numaproof.harness.drawing.scene import Scene
+from numaproof.harness.drawing.words import ELLIPSIS
 
 Span = tuple[str, Mark | None]  # None: plain text
 Line = list[Span]
 
 _NARROWEST = 24  # below, lines are made for this width and cut
 _WIDEST_BAR = 64
-_TILE_BAR = 8
+_TILE_BARS = (8, 4, 0)  # the first that fits
+_FEW_PODS = 4  # that are told below one another, wherever there is room
+_BETWEEN = "  "  # columns
 _EDGE, _WISH_EDGE, _CORNER, _RULE = "│", "┊", "┌", "─"
-_ASCII = str.maketrans({"│": "|", "┊": "!", "┌": "+", "─": "-", "…": "~"})
+_INSTEAD = {"│": "|", "┊": "!", "┌": "+", "─": "-", "├": "+", "└": "`", "…": "~"}
 
 _POD_COLOURS = ("94", "33", "32", "95", "36", "31", "93", "92")
 assert len(_POD_COLOURS) == COLOURS
@@ -37,9 +40,29 @@ def draw_text(scene: Scene, width: int = 80, *, colour: bool = False) -> list[st
     return [_rendered(_cut(line, width), colour=colour) for line in lines]
 
 
+def figure_lines(figure: Matrix | str, width: int) -> list[str]:
+    """Distances or links alone, in the same way."""
+    lines = _wrapped(figure, width, "  ") if isinstance(figure, str) else _matrix(figure, width)
+    return [_rendered(_cut(line, width), colour=False) for line in lines if figure]
+
+
+def to_encoding(lines: Iterable[str], encoding: str) -> list[str]:
+    """The same drawing for an output of some encoding, as wide as before; what that cannot show is `?`."""
+    signs = {ord(own): other for own, other in _INSTEAD.items() if not _encodes(own, encoding)}
+    return [line.translate(signs).encode(encoding, "replace").decode(encoding) for line in lines]
+
+
 def to_ascii(lines: Iterable[str]) -> list[str]:
-    """The same drawing for an output that knows ASCII alone, as wide as before."""
-    return [line.translate(_ASCII).encode("ascii", "replace").decode("ascii") for line in lines]
+    """The same drawing for an output that knows ASCII alone."""
+    return to_encoding(lines, "ascii")
+
+
+def _encodes(character: str, encoding: str) -> bool:
+    try:
+        character.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _picture(picture: Picture, width: int) -> Iterator[Line]:
@@ -56,7 +79,7 @@ def _picture(picture: Picture, width: int) -> Iterator[Line]:
         yield from (_after("  ", line) for line in _devices(groups, width - 2))
     for matrix in picture.matrices:
         yield []
-        yield from _matrix(matrix)
+        yield from _matrix(matrix, width)
     if picture.notes:
         yield []
     for note in picture.notes:
@@ -66,11 +89,19 @@ def _picture(picture: Picture, width: int) -> Iterator[Line]:
 def _legend(picture: Picture, width: int) -> Iterator[Line]:
     signs = max((len(pod.sign) for pod in picture.pods), default=1)
     names = min(max((len(pod.label) for pod in picture.pods), default=0), width // 2)
-    for pod in picture.pods:
-        head = [(pod.sign.ljust(signs), pod.mark), (" ", None)]
-        lines = list(_wrapped(f"{pod.label.ljust(names)}  {pod.told}", width - signs - 1, "  "))
-        yield [*head, *lines[0]]
-        yield from (_after(" " * (signs + 1), line) for line in lines[1:])
+    entries: list[Line] = [
+        [(pod.sign.ljust(signs), pod.mark), (f" {pod.label.ljust(names)}  {pod.told}", None)] for pod in picture.pods
+    ]
+    if len(entries) > _FEW_PODS and 2 * max(map(_length, entries)) + len(_BETWEEN) <= width:
+        yield from _columns(entries, width)
+    else:
+        for pod in picture.pods:
+            head = [(pod.sign.ljust(signs), pod.mark), (" ", None)]
+            lines = list(_wrapped(f"{pod.label.ljust(names)}  {pod.told}", width - signs - 1, "  "))
+            yield [*head, *lines[0]]
+            yield from (_after(" " * (signs + 1), line) for line in lines[1:])
+    if picture.more:
+        yield from _wrapped(picture.more, width, "  ")
     items: list[Line] = [[(sign(mark), mark), (f" {text}", None)] for mark, text in picture.signs]
     yield from _flow(items, width, "   ")
 
@@ -137,14 +168,21 @@ def _bar(pieces: Sequence[Piece], width: int) -> Iterator[Line]:
 def _drawn(pieces: Sequence[Piece], room: int) -> Line:
     """A bar of so many columns, each piece drawn by its sign; one column at least where there is room for all."""
     sizes = shares([piece.amount for piece in pieces], room)
-    filled = [((sign(piece.mark) * size)[:size], piece.mark) for piece, size in zip(pieces, sizes, strict=True) if size]
+    filled = [(_filled(piece.mark, size), piece.mark) for piece, size in zip(pieces, sizes, strict=True) if size]
     return [("[", None), *filled, ("]", None)]
+
+
+def _filled(mark: Mark, size: int) -> str:
+    """A piece of a bar. A pod's letters stand at its beginning alone, for AA is no A twice; or not, if too narrow."""
+    if mark.kind != "pod":
+        return sign(mark) * size
+    return sign(mark).ljust(size, "=") if len(sign(mark)) <= size else "#" * size
 
 
 def _memory(node: NodeBlock, width: int) -> Iterator[Line]:
     pages = f"; hugepages {node.hugepages}" if node.hugepages else ""
     yield from _wrapped(f"memory: {node.memory_told}{pages}", width, "  ")
-    if any(piece.mark != FREE for piece in node.memory):
+    if _is_held(node.memory):
         yield from _bar(node.memory, width)
         parts: list[Line] = [[(f"{sign(p.mark)} ", p.mark), (p.text, None)] for p in node.memory]
         yield from _flow(parts, width, "  ")
@@ -168,39 +206,57 @@ def _devices(groups: Iterable[DeviceGroup], width: int) -> Iterator[Line]:
 
 
 def _device(block: DeviceBlock) -> Line:
-    return [(f"{block.name} ", None), (sign(block.mark), block.mark), ("" if block.healthy else " unhealthy", None)]
+    held: Line = [] if block.mark == FREE else [(" ", None), (sign(block.mark), block.mark)]
+    return [(block.name, None), *held, ("" if block.healthy else " unhealthy", None)]
 
 
 def _tiles(nodes: Sequence[NodeBlock], width: int) -> Iterator[Line]:
     """Many nodes in columns: their CPUs, what is free of them, their memory, what is free of it."""
-    rows = [_tile(node) for node in nodes]
-    widths = [max(_length(row[place]) for row in rows) for place in range(5)]
-    lines = [_padded(row, widths) for row in rows]
-    widest = max(map(_length, lines))
-    told = "  node [CPUs] free/all [memory] free" if any(node.cpus for node in nodes) else "  node [memory] free"
-    yield [(told, None)]
-    if any(node.devices for node in nodes) or widest > width:
+    for bar in _TILE_BARS:
+        shown = [bar if any(_is_held(node.cpus) for node in nodes) else 0]
+        shown += [bar if any(_is_held(node.memory) for node in nodes) else 0]
+        rows = [_tile(node, *shown) for node in nodes]
+        widths = [max(_length(row[place]) for row in rows) for place in range(5)]
+        lines = [_padded(row, widths) for row in rows]
+        if max(map(_length, lines)) <= width:
+            break
+    if any(shown):
+        told = [" [CPUs]"] * bool(shown[0]) + [" free/all"] * any(node.cpus for node in nodes)
+        yield [(f"  node{''.join(told)}{' [memory]' if shown[1] else ' memory'}", None)]
+    if any(node.devices for node in nodes):
         for node, line in zip(nodes, lines, strict=True):
             yield line
             yield from (_after("    ", more) for more in _devices(node.devices, width - 4))
     else:
-        columns = max(1, (width + 3) // (widest + 3))
-        height = -(-len(lines) // columns)
-        for place in range(height):
-            row: Line = []
-            for line in lines[place::height]:
-                row += [("   ", None)] * bool(row) + line + [(" " * (widest - _length(line)), None)]
-            yield row
+        yield from _columns(lines, width)
     yield from (line for node in nodes if node.wish for line in _wrapped(f"! {node.name}: {node.wish}", width, "  "))
 
 
-def _tile(node: NodeBlock) -> list[Line]:
+def _is_held(pieces: Iterable[Piece]) -> bool:
+    return any(piece.mark != FREE for piece in pieces)
+
+
+def _columns(lines: Sequence[Line], width: int) -> Iterator[Line]:
+    """Lines from top to bottom, in as many columns as fit."""
+    widest = max(map(_length, lines))
+    columns = max(1, (width + len(_BETWEEN)) // (widest + len(_BETWEEN)))
+    height = -(-len(lines) // columns)
+    for place in range(height):
+        row: Line = []
+        for line in lines[place::height]:
+            row += [(_BETWEEN, None)] * bool(row) + line + [(" " * (widest - _length(line)), None)]
+        yield row
+
+
+def _tile(node: NodeBlock, cpus: int, memory: int) -> list[Line]:
+    """What is told of a node, with bars of at most so many columns."""
     ids = node.name.rpartition(" ")[2]
+    room = min(cpus, sum(piece.amount for piece in node.cpus))
     return [
         [("! " if node.wish else "  ", None), (ids, None)],
-        _drawn(node.cpus, min(_TILE_BAR, sum(piece.amount for piece in node.cpus))) if node.cpus else [],
+        _drawn(node.cpus, room) if room else [],
         [(node.short, None)],
-        _drawn(node.memory, _TILE_BAR) if node.memory else [],
+        _drawn(node.memory, memory) if node.memory and memory else [],
         [(node.memory_short, None)],
     ]
 
@@ -213,13 +269,13 @@ def _padded(row: Sequence[Line], widths: Sequence[int]) -> Line:
     return line
 
 
-def _matrix(matrix: Matrix) -> Iterator[Line]:
+def _matrix(matrix: Matrix, width: int) -> Iterator[Line]:
+    """Figures in rows; a matrix that is too wide goes on below."""
     names = max(len(matrix.title), *(len(name) for name, _ in matrix.rows))
-    cells = max(len(cell) for _, row in matrix.rows for cell in row)
-    cells = max(cells, *map(len, matrix.columns))
-    yield [(matrix.title.ljust(names) + "".join(f" {column:>{cells}}" for column in matrix.columns), None)]
-    for name, row in matrix.rows:
-        yield [(name.ljust(names) + "".join(f" {cell:>{cells}}" for cell in row), None)]
+    cells = max(len(cell) for row in (matrix.columns, *(row for _, row in matrix.rows)) for cell in row)
+    for part in matrix.in_parts(max(1, (width - names) // (cells + 1))):
+        for name, row in ((part.title, part.columns), *part.rows):
+            yield [(name.ljust(names) + "".join(f" {cell:>{cells}}" for cell in row), None)]
 
 
 def _flow(items: Iterable[Line], width: int, between: str) -> Iterator[Line]:
@@ -255,12 +311,15 @@ def _length(line: Line) -> int:
 
 
 def _cut(line: Line, width: int) -> Line:
+    """A line that is too long ends in an ellipsis."""
+    if _length(line) <= width:
+        return line
     found: Line = []
-    left = width
+    left = width - len(ELLIPSIS)
     for text, mark in line:
         found.append((text[:left], mark))
         left -= len(found[-1][0])
-    return found
+    return [*found, (ELLIPSIS, None)]
 
 
 def _rendered(line: Line, *, colour: bool) -> str:

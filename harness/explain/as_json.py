@@ -102,9 +102,16 @@ def _verdict(trace: Trace) -> dict[str, Any]:
 
 def _cell(cell: Cell, node_of: Mapping[int, int]) -> dict[str, Any]:
     found: dict[str, Any] = {"policy": cell.policy, "scope": cell.scope}
-    if cell.trace is None:
+    told = cell.told
+    if told is None:
         return {**found, "verdict": None, "placement": None}
-    found |= {"verdict": _verdict(cell.trace), "placement": placement(cell.trace, node_of)}
+    found |= {
+        "verdict": _verdict(told.trace),
+        "placement": placement(told.trace, node_of),
+        "blame": None if told.blame is None else blame_json(told.blame),
+        "why": list(why(told)),
+        "decisions": [_step(step) for step in told.trace.steps],
+    }
     if cell.afresh is not None:
         found["afresh"] = {"verdict": _verdict(cell.afresh), "placement": placement(cell.afresh, node_of)}
     return found

@@ -1,7 +1,7 @@
 """The explanation of a decision about a pod, as a value: every form that people and programs see is made of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from numaproof.harness.decision.trace import Trace
 from numaproof.harness.explain.alignment import unaligned_container
@@ -18,8 +18,13 @@ class Cell:
 
     policy: str
     scope: str
-    trace: Trace | None  # on the node as it is, restarted with this policy and scope; None: it does not start
+    told: "Explanation | None"  # on the node as it is, restarted with this policy and scope; None: it does not start
     afresh: Trace | None = None  # if the pods before had come under them too; None: the order is not known, or the same
+
+    @property
+    def trace(self) -> Trace | None:
+        """The decision; None: the node does not start so."""
+        return self.told.trace if self.told else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +36,8 @@ class Explanation:
     attempt: Attempt
     blame: Blame | None  # None: it is admitted, and on one NUMA node
     empty: Trace  # what the node would decide without any other pod
-    remedies: tuple[Remedy, ...]
-    matrix: tuple[Cell, ...]
+    remedies: tuple[Remedy, ...] = ()
+    matrix: tuple[Cell, ...] = ()
 
     @property
     def trace(self) -> Trace:
@@ -54,33 +59,36 @@ def explain(
     where the node itself has made it already. `alone`: nothing else is tried, as the replica does not know all that
     takes part.
     """
-    attempt = attempt or replica.attempt(pod)
-    empty = Replica(replica.setup).decide(pod)
-    blame = find_blame(replica, pod, attempt, empty)
+    told = _explained(replica, pod, attempt or replica.attempt(pod))
+    if alone:
+        return told
     machine = replica.setup.description
 
     def is_wanted(trace: Trace) -> bool:
-        aligned = not attempt.trace.verdict.admitted or unaligned_container(pod, trace, machine) is None
+        aligned = not told.trace.verdict.admitted or unaligned_container(pod, trace, machine) is None
         return trace.verdict.admitted and aligned
 
-    remedies = find_remedies(replica, pod, blame, is_wanted, history) if blame and not alone else ()
-    matrix = () if alone else _matrix(replica, pod, attempt, history)
-    return Explanation(pod, replica, attempt, blame, empty, remedies, matrix)
+    remedies = find_remedies(replica, pod, told.blame, is_wanted, history) if told.blame else ()
+    return replace(told, remedies=remedies, matrix=_matrix(told, history))
 
 
-def _matrix(replica: Replica, pod: Pod, attempt: Attempt, history: Sequence[Pod] | None) -> tuple[Cell, ...]:
-    config = replica.setup.config
-    policies = dict.fromkeys((*KUBELET_POLICIES, config.topology_policy))
+def _explained(replica: Replica, pod: Pod, attempt: Attempt) -> Explanation:
+    empty = Replica(replica.setup).decide(pod)
+    return Explanation(pod, replica, attempt, find_blame(replica, pod, attempt, empty), empty)
+
+
+def _matrix(told: Explanation, history: Sequence[Pod] | None) -> tuple[Cell, ...]:
+    own = told.replica.setup
     cells = []
-    for policy in policies:
+    for policy in dict.fromkeys((*KUBELET_POLICIES, own.config.topology_policy)):
         for scope in SCOPES:
-            setup = with_policy(replica.setup, policy, scope)
-            if setup is replica.setup:
-                cells.append(Cell(policy, scope, attempt.trace))
+            setup = with_policy(own, policy, scope)
+            if setup is own:
+                cells.append(Cell(policy, scope, told))
                 continue
-            restarted = replica.under(setup)
-            trace = restarted.decide(pod) if restarted else None
-            cells.append(Cell(policy, scope, trace, _afresh(setup, pod, history, trace)))
+            restarted = told.replica.under(setup)
+            other = _explained(restarted, told.pod, restarted.attempt(told.pod)) if restarted else None
+            cells.append(Cell(policy, scope, other, _afresh(setup, told.pod, history, other.trace if other else None)))
     return tuple(cells)
 
 

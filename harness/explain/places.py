@@ -41,6 +41,11 @@ def places(step: Step) -> tuple[Place, ...]:
     return tuple(found[:_MOST_PLACES])
 
 
+def place_of(step: Step, mask: NodeMask) -> Place:
+    """What each resource said to a set of NUMA nodes."""
+    return _place(mask, said_in(step))
+
+
 def some_hints(hints: ResourceHints) -> tuple[TopologyHint, ...]:
     """The hints of a resource or, of more than can be listed, those of the fewest NUMA nodes."""
     if not isinstance(hints, HintFamily):

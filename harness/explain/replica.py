@@ -60,6 +60,7 @@ class Replica:
         self.setup = setup
         self.managers = managers or _managers(setup)
         self._pods = list(pods)
+        self._requests = {pod.uid: requests_of(pod) for pod in self._pods}
 
     @property
     def uids(self) -> frozenset[str]:
@@ -80,6 +81,7 @@ class Replica:
         for container in filter(pod.ends, pod.all_containers()):
             self.managers.memory.release_init(pod.uid, container.name)
         self._pods.append(pod)
+        self._requests[pod.uid] = requests_of(pod)
         return trace
 
     def remove(self, uids: Iterable[str]) -> None:
@@ -87,6 +89,7 @@ class Replica:
         gone = set(uids)
         for uid in gone:
             self.managers.remove(uid)
+            self._requests.pop(uid, None)
         self._pods = [pod for pod in self._pods if pod.uid not in gone]
 
     def attempt(self, pod: Pod) -> Attempt:
@@ -132,7 +135,7 @@ class Replica:
     def _room(self) -> Room | None:
         if self.setup.allocatable is None:
             return None
-        return Room(self.setup.allocatable, [requests_of(pod) for pod in self._pods])
+        return Room(self.setup.allocatable, list(self._requests.values()))
 
 
 def restored(setup: Setup, residents: Sequence[Resident], memory: MachineState | None) -> Replica | None:

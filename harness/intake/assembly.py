@@ -6,17 +6,21 @@ from fractions import Fraction
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine
+from numaproof.fake_sysfs.lists import format_cpulist
+from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.config import NodeConfig, Setting, config_of
 from numaproof.harness.decision.discovery import describe, devices_of
 from numaproof.harness.decision.fit import whole_amounts
 from numaproof.harness.decision.managers import NodeDescription
 from numaproof.harness.decision.reservations import manager_config, reserve
 from numaproof.harness.explain.amounts import is_memory
-from numaproof.harness.explain.replica import Replica, Setup
+from numaproof.harness.explain.replica import Replica, Resident, Setup
 from numaproof.harness.intake.completion import Assumptions, completed
 from numaproof.harness.intake.residents import devices_told, residents_of
 from numaproof.harness.intake.state import KubeletState
 from numaproof.harness.pods.pod import Pod
+from numaproof.harness.pods.qos import is_pinned
+from numaproof.harness.providers.cpu.requests import exclusive_cpus_of_pod
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.providers.memory import MemoryNode
 from numaproof.harness.providers.memory.state import MEMORY
@@ -74,7 +78,8 @@ def assemble(
 
 
 def _tells_holders(state: KubeletState) -> bool:
-    return state.cpu_policy is not None or state.memory_policy is not None or bool(state.cpus or state.devices)
+    told = state.live is not None or state.cpu_policy is not None or state.memory_policy is not None
+    return told or bool(state.cpus or state.memory or state.devices)
 
 
 def _as_it_is(setup: Setup, state: KubeletState, running: Sequence[Pod], said: Assumptions) -> Replica:
@@ -82,14 +87,35 @@ def _as_it_is(setup: Setup, state: KubeletState, running: Sequence[Pod], said: A
     residents = residents_of(state, setup.description, running)
     strangers = [one for one in residents if one.pod not in running]
     if strangers:
-        said.say("pods of the state files ask for no more than they hold; --running tells of their manifests")
+        said.say("pods that are known by what they hold ask for no more than that; --running tells of their manifests")
     here = {one.pod.uid for one in residents}
+    names = {one.name for one in residents}
     for pod in running:
-        if pod.uid not in here and all(one.name != f"{pod.namespace}/{pod.name}" for one in residents):
-            said.say(f"the running pod {pod.namespace}/{pod.name} holds nothing by the state files")
+        name = f"{pod.namespace}/{pod.name}"
+        if pod.uid in here or name in names:
+            continue
+        if _is_known_to(state, pod, setup):
+            who = "PodResources does" if state.live else "the state files do"
+            said.say(f"the running pod {name} is left out: {who} not know it")
+        else:
+            residents += (Resident(pod, {one.name: Assignment() for one in pod.all_containers()}),)
+    unknown = len(set(state.pod_names.values()) - {one.name for one in residents}) if state.live else 0
+    if unknown:
+        several = "1 pod that runs holds" if unknown == 1 else f"{unknown} pods that run hold"
+        said.say(f"{several} nothing alone, and is not counted, as nobody tells what it asks for; --running does")
     replica = Replica(setup, pods=[one.pod for one in residents])
     replica.managers.restore(((one.pod, one.given) for one in residents), state.memory_nodes)
     return replica
+
+
+def _is_known_to(state: KubeletState, pod: Pod, setup: Setup) -> bool:
+    """Whether a pod that is on the node would be among those that were told; what runs on shared CPUs holds nothing."""
+    if state.live:
+        return f"{pod.namespace}/{pod.name}" not in state.pod_names
+    config = setup.config
+    cpus = config.cpu_policy == "static" and state.cpu_policy is not None and exclusive_cpus_of_pod(pod) > 0
+    memory = config.memory_policy == "Static" and state.memory_policy is not None
+    return is_pinned(pod) and (cpus or memory)
 
 
 def setup_of(
@@ -111,14 +137,18 @@ def setup_of(
     told = dict(settings or {})
     if state is not None:
         _add_policies(told, state, said)
+        _assume_policies(told, settings, said)
         description = _with_memory(description, state)
     config = config_of(told, semantics)
     if state is not None:
-        config = _with_reserved_memory(config, state)
+        config = _with_reserved_memory(config, _reserved_memory(description, state, said))
     config = completed(config, description, said, given=bool(told), free=state.shared_cpus if state else None)
+    if state is not None:
+        config = _with_told_cpus(config, description, state, said)
     reservations = reserve(config, description)
     offered = devices_of(machine) if devices is None else devices
-    listed = devices_told(state, offered) if state and (state.registered or state.devices) else {}
+    told_devices = devices_told(state, offered) if state and (state.registered or state.devices) else {}
+    listed = _of_known_nodes(told_devices, description, said)
     if devices is None and offered and not listed:
         counts = ", ".join(f"{len(found)} {resource}" for resource, found in offered.items())
         said.say(f"plugins offer the machine's own devices: {counts}")
@@ -132,15 +162,27 @@ def setup_of(
 
 def _add_policies(settings: dict[str, Setting], state: KubeletState, said: Assumptions) -> None:
     """Policies that the state files tell, where the configuration does not; they count, as what is held is theirs."""
-    for key, file, policy in (
-        ("cpuManagerPolicy", "cpu_manager_state", state.cpu_policy),
-        ("memoryManagerPolicy", "memory_manager_state", state.memory_policy),
+    for key, file, default, policy in (
+        ("cpuManagerPolicy", "cpu_manager_state", "none", state.cpu_policy),
+        ("memoryManagerPolicy", "memory_manager_state", "None", state.memory_policy),
     ):
         if policy is None:
             continue
-        if key in settings and settings[key].value != policy:
-            said.say(f"{key} {policy}, as {file} says: with {settings[key].value} the kubelet would refuse the file")
-        settings[key] = Setting(file, policy)
+        told = settings[key].value or default if key in settings else default
+        if settings and told != policy:
+            why = "the kubelet acts otherwise" if state.live else "the kubelet would refuse the file"
+            said.say(f"{key} {policy}, as {'PodResources' if state.live else file} says: with {told} {why}")
+        settings[key] = Setting("PodResources" if state.live else file, policy)
+
+
+def _assume_policies(told: dict[str, Setting], settings: Settings | None, said: Assumptions) -> None:
+    """Without a configuration the state files' policies are all that is known; what aligns is assumed beside them."""
+    if settings or not told:
+        return  # where nothing at all is told, all is assumed at once
+    assumed = {"topologyManagerPolicy": "single-numa-node", "cpuManagerPolicy": "static"}
+    missing = {key: policy for key, policy in assumed.items() if key not in told}
+    said.say("no configuration is given: " + ", ".join(f"{key} {policy}" for key, policy in missing.items()))
+    told.update({key: Setting("assumed", policy) for key, policy in missing.items()})
 
 
 def _with_memory(machine: NodeDescription, state: KubeletState) -> NodeDescription:
@@ -158,15 +200,69 @@ def _with_memory(machine: NodeDescription, state: KubeletState) -> NodeDescripti
     return replace(machine, memory_nodes=tuple(nodes))
 
 
-def _with_reserved_memory(config: NodeConfig, state: KubeletState) -> NodeConfig:
-    """The configuration with the memory reserved that the memory manager's file tells."""
-    if state.memory_nodes is None or config.memory_policy != "Static":
+def _with_told_cpus(config: NodeConfig, machine: NodeDescription, state: KubeletState, said: Assumptions) -> NodeConfig:
+    """The configuration with the CPUs reserved that a running kubelet does not give away."""
+    if state.allocatable_cpus is None or config.cpu_policy != "static":
         return config
-    reserved = {
-        node: kept
-        for node, told in state.memory_nodes.items()
-        if (kept := {kind: table.system_reserved for kind, table in told.tables.items() if table.system_reserved})
-    }
+    online = frozenset(row[0] for row in machine.cpu_rows)
+    if unknown := state.allocatable_cpus - online:
+        raise UserError(
+            f"PodResources: tells of CPUs {format_cpulist(unknown)[:80]}, which the machine does not have; "
+            "give the machine that the socket is of"
+        )
+    kept = online - state.allocatable_cpus
+    if not kept or kept == reserve(config, machine).cpus:
+        return config
+    said.say(f"reservedSystemCPUs {format_cpulist(kept)}: the CPUs that PodResources does not list as allocatable")
+    return replace(config, reserved_system_cpus=kept)
+
+
+def _reserved_memory(
+    machine: NodeDescription, state: KubeletState, said: Assumptions
+) -> Mapping[int, Mapping[str, int]] | None:
+    """What is kept of each NUMA node's memory, by the memory manager's file or by a running kubelet; None: not told."""
+    if state.memory_nodes is not None:
+        return {
+            node: kept
+            for node, told in state.memory_nodes.items()
+            if (kept := {kind: table.system_reserved for kind, table in told.tables.items() if table.system_reserved})
+        }
+    if state.allocatable_memory is None:
+        return None
+    free: dict[tuple[int, str], int] = {}
+    for block in state.allocatable_memory:
+        for node_id in block.nodes[:1]:  # each is of one NUMA node
+            free[node_id, block.resource] = free.get((node_id, block.resource), 0) + block.size
+    reserved: dict[int, dict[str, int]] = {}
+    for node in machine.memory_nodes:
+        tables = {MEMORY: node.memory - sum(node.hugepages.values()), **node.hugepages}
+        kept = {kind: size - free.pop((node.id, kind), 0) for kind, size in tables.items()}
+        if any(size < 0 for size in kept.values()):
+            said.say("the machine has less memory than PodResources lists, so what is reserved is not taken from there")
+            return None
+        reserved[node.id] = {kind: size for kind, size in kept.items() if size}
+    return None if free else reserved
+
+
+def _of_known_nodes(devices: Devices, machine: NodeDescription, said: Assumptions) -> Devices:
+    """The devices without NUMA nodes that the machine does not have."""
+    known = set(machine.node_ids)
+    made = {}
+    for resource, listed in devices.items():
+        strange = {node for one in listed for node in one.numa or ()} - known
+        if strange:
+            few = ", ".join(map(str, sorted(strange)[:4]))
+            said.say(f"{resource}: devices are on NUMA nodes that the machine does not have ({few}): as if on none")
+        made[resource] = tuple(
+            replace(one, numa=tuple(node for node in one.numa or () if node in known) or None) for one in listed
+        )
+    return made
+
+
+def _with_reserved_memory(config: NodeConfig, reserved: Mapping[int, Mapping[str, int]] | None) -> NodeConfig:
+    """The configuration with the memory reserved that was told."""
+    if reserved is None or config.memory_policy != "Static":
+        return config
     total = sum(kept.get(MEMORY, 0) for kept in reserved.values())
     return replace(
         config,

@@ -1,6 +1,7 @@
 """What the kubelet's state files have in common: a JSON object with a checksum, and since v1.37 its content twice."""
 
 import json
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from numaproof.harness.intake.paste import shown
 from numaproof.harness.node.state.checksum import text_checksum
 
 _HIGHEST_ID = 9999  # of a CPU or NUMA node; Linux has at most 8192 CPUs
+_DIGITS = re.compile(r"\s{0,9}[0-9]{1,9}\s{0,9}", re.ASCII)
 _LONGEST_LIST = 4096  # characters of a list of CPUs
 
 
@@ -95,14 +97,23 @@ def cpus_from(value: Any, keys: tuple[str, ...], where: str, notes: list[str]) -
     if not isinstance(value, str) or len(value) > _LONGEST_LIST:
         notes.append(problem)
         return None
-    ends = value.replace(",", " ").replace("-", " ").split()
-    try:
-        if any(int(one) > _HIGHEST_ID for one in ends if len(one) < 10) or any(len(one) > 9 for one in ends):
-            raise ValueError(value)
-        return frozenset(parse_cpulist(value))
-    except ValueError:
+    if not _is_reasonable(value):
         notes.append(problem)
         return None
+    return frozenset(parse_cpulist(value))
+
+
+def _is_reasonable(listed: str) -> bool:
+    """Whether a text is a list of CPUs, and names no more of them than there can be, also not by naming some twice."""
+    count = 0
+    for part in listed.strip().split(",") if listed.strip() else ():
+        ends = part.split("-")
+        if len(ends) > 2 or not all(_DIGITS.fullmatch(one) for one in ends) or int(ends[-1]) > _HIGHEST_ID:
+            return False
+        count += int(ends[-1]) - int(ends[0]) + 1
+        if int(ends[0]) > int(ends[-1]) or count > _HIGHEST_ID + 1:
+            return False
+    return True
 
 
 def is_id(value: Any) -> bool:

@@ -1,6 +1,6 @@
 """`kubelet_internal_checkpoint`, as copied or pasted: which devices belong to which container."""
 
-from typing import Any
+from typing import Any, TypeGuard
 
 from numaproof.harness.intake.checkpoint import check_sum, read_checkpoint, table_at
 from numaproof.harness.intake.state import KubeletState
@@ -63,5 +63,5 @@ def _devices_of(entry: Any) -> tuple[Device, ...] | None:
     return devices_of(by_node, healthy=True)
 
 
-def _are_texts(ids: Any) -> bool:
+def _are_texts(ids: Any) -> TypeGuard[list[str]]:
     return isinstance(ids, list) and all(isinstance(one, str) for one in ids)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,8 +22,11 @@ _WORDS = {"true": True, "false": False, "null": None, "True": True, "False": Fal
 _START = re.compile(
     r"\{(?=\s*(?:[\"“'}#]|//|\.\.\.|…|<|\[|\Z))|\[(?=\s*(?:[{\[\"\]]|-?[0-9]|\Z))|\"[\w./-]{1,80}\"(?=\s*:\s*(?:[\[{\"0-9]|\.\.\.))"
 )
+_LINE_START = re.compile(r"^[ \t]*(?=\{)", re.MULTILINE)
 _MAY_ELIDE = re.compile(r"\.\.\.|…|<|snip|cut|8<", re.IGNORECASE)
 _LONGEST_NUMBER = 40
+_MOST_DOCUMENTS = 1000
+_MOST_ELISIONS = 10_000
 
 
 class Elision(NamedTuple):
@@ -98,6 +102,21 @@ def _is_too_deep(value: Any) -> bool:
     return True
 
 
+def object_spans(text: str, where: str) -> Iterator[tuple[Any, int, int]]:
+    """The objects of a cleaned text that begin at a line's beginning or right behind another, and where they stand."""
+    reading = _Reading(text, where)
+    end = -1
+    for start in _LINE_START.finditer(text):
+        if start.end() <= end:
+            continue
+        end = start.end()
+        while _START.match(text, end) and text[end] == "{":
+            begin, reading.at = end, end
+            value = reading.value()
+            end = reading.at
+            yield value, begin, end
+
+
 class _MissingValue(Exception):
     """There is no value here: it was left out, or the text ends."""
 
@@ -118,18 +137,23 @@ class _Reading:
         while (start := _START.search(self.text, self.at)) is not None:
             self._pass_over(self.text[self.at : start.start()])
             self.at = start.start()
-            if self.text[self.at] == '"':
-                self.cut = True
-                self._note("the beginning is missing; read from its first key on")
-                values.append(self._members({}, ()))
-            else:
-                values.append(self._value((), 0))
+            values.append(self.value())
+            if len(values) > _MOST_DOCUMENTS:
+                raise UserError(f"{self.where}: holds more than {_MOST_DOCUMENTS} documents; give those that matter")
             if self.cut and self.at >= len(self.text):
                 break
         if not values:
             raise UserError(f"{self.where}: holds no JSON; give the file's content, such as {{...}}")
         self._pass_over(self.text[self.at :])
         return LooseJson(tuple(values), tuple(self.notes), tuple(dict.fromkeys(self.elided)), self.cut)
+
+    def value(self) -> Any:
+        """The document that begins here."""
+        if self.text[self.at] != '"':
+            return self._value((), 0)
+        self.cut = True
+        self._note("the beginning is missing; read from its first key on")
+        return self._members({}, ())
 
     def _note(self, what: str) -> None:
         self.notes[f"{self.where}: {what}"] = None
@@ -163,12 +187,19 @@ class _Reading:
         self.cut = True
         return True
 
+    def _left_out(self, keys: Keys, mark: str) -> None:
+        if len(self.elided) >= _MOST_ELISIONS:
+            raise UserError(
+                f"{self.where}: something is elided in more than {_MOST_ELISIONS} places; give the file whole"
+            )
+        self.elided.append(Elision(keys, mark))
+
     def _elision(self, keys: Keys) -> bool:
         """Whether a mark of something left out stands here; it is passed."""
         found = ELISION.match(self.text, self.at)
         if found is None:
             return False
-        self.elided.append(Elision(keys, found[0]))
+        self._left_out(keys, found[0])
         self.at = found.end()
         return True
 
@@ -186,7 +217,7 @@ class _Reading:
         if character in "\"“'":
             text = self._string(keys)
             if is_elision(text):
-                self.elided.append(Elision(keys, text))
+                self._left_out(keys, text)
                 raise _MissingValue
             return text
         if self._elision(keys):
@@ -272,7 +303,7 @@ class _Reading:
                     break
                 if self.text[self.at] != ":":
                     if is_elision(key):
-                        self.elided.append(Elision(keys, key))
+                        self._left_out(keys, key)
                         continue
                     raise self._fault("a colon")
                 self.at += 1

@@ -44,7 +44,7 @@ def read_memory_state(text: str, where: str) -> KubeletState:
 def _block_of(value: Any) -> Block | None:
     if not isinstance(value, dict):
         return None
-    nodes, kind, size = value.get("numaAffinity"), value.get("type"), value.get("size")
+    nodes, kind, size = value.get("numaAffinity"), value.get("type"), value.get("size", -1)
     if not (isinstance(nodes, list) and all(map(is_id, nodes)) and isinstance(kind, str) and is_amount(size)):
         return None
     return Block(tuple(nodes), kind, size)
@@ -73,7 +73,7 @@ def _machine_of(read: Checkpoint, where: str) -> MachineState | None:
 def _node_of(node: Any) -> NodeState | None:
     if not isinstance(node, dict) or not isinstance(node.get("memoryMap"), dict):
         return None
-    count, cells = node.get("numberOfAssignments"), node.get("cells")
+    count, cells = node.get("numberOfAssignments", -1), node.get("cells")
     if not is_amount(count) or not (isinstance(cells, list) and all(map(is_id, cells))):
         return None
     tables = {}

@@ -22,8 +22,8 @@ def residents_of(state: KubeletState, machine: NodeDescription, manifests: Seque
     unknown = {cpu for cpus in state.cpus.values() for cpu in cpus} - node_of.keys()
     if unknown:
         raise UserError(
-            f"cpu_manager_state: pods hold CPUs {format_cpulist(unknown)}, which the machine does not have; "
-            "give the machine that the file is from"
+            f"{'PodResources' if state.live else 'cpu_manager_state'}: pods hold CPUs {format_cpulist(unknown)[:80]}, "
+            "which the machine does not have; give the machine that they are from"
         )
     keys = dict.fromkeys((*state.cpus, *state.memory, *state.devices))
     by_uid: dict[str, dict[str, Assignment]] = {}
@@ -44,6 +44,7 @@ def devices_told(state: KubeletState, others: Mapping[str, tuple[Device, ...]]) 
     held: dict[str, dict[str, tuple[int, ...] | None]] = {resource: {} for resource in state.registered}
     for resource, ids in state.registered.items():
         held[resource].update(dict.fromkeys(ids))
+        held[resource].update({one.id: one.numa for one in state.listed.get(resource, ())})
     for given in state.devices.values():
         for resource, devices in given.items():
             held.setdefault(resource, {}).update({one.id: one.numa for one in devices})

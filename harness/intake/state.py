@@ -22,6 +22,10 @@ class KubeletState:
     devices: Mapping[ContainerKey, Mapping[str, tuple[Device, ...]]] = field(default_factory=dict)  # by resource
     registered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # ids by resource
     pod_names: Mapping[str, str] = field(default_factory=dict)  # uid -> "namespace/name", where known
+    listed: Mapping[str, tuple[Device, ...]] = field(default_factory=dict)  # by resource, as the live node lists them
+    allocatable_cpus: frozenset[int] | None = None  # that are not reserved; None: not told
+    allocatable_memory: tuple[Block, ...] | None = None  # of each NUMA node, without what is reserved; None: not told
+    live: bool | None = None  # True: a running kubelet told who holds what, so who is not named holds nothing
     notes: tuple[str, ...] = ()  # what is missing, was passed over, or does not fit
 
 
@@ -55,6 +59,10 @@ _TOLD = {
     "devices": "the devices",
     "registered": "the registered devices",
     "pod_names": "the name",
+    "listed": "the devices listed",
+    "allocatable_cpus": "the CPUs that are not reserved",
+    "allocatable_memory": "the memory that is not reserved",
+    "live": "who told",
 }
 
 

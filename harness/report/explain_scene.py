@@ -1,12 +1,13 @@
 """What a drawing shows of an explanation: who holds what, and where a refused pod nearly fits."""
 
-from numaproof.harness.drawing.scene import DeviceMark, Holding, Scene, Wish
+from collections.abc import Iterable
 
 from numaproof.fake_sysfs import Machine
 from numaproof.harness.decision.assignment import Assignment
+from numaproof.harness.drawing.scene import DeviceMark, Holding, Scene, Wish
 from numaproof.harness.explain.amounts import amount_text, short_amount
-from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.explanation import Explanation
+from numaproof.harness.explain.nearest import Amount, nearest
 from numaproof.harness.providers.memory.state import MEMORY
 
 
@@ -18,7 +19,6 @@ def scene_of(explanation: Explanation, machine: Machine) -> Scene:
     if trace.verdict.admitted:
         holders.append((f"{name} (asked about)", list(trace.given.values())))
     allocatable = replica.managers.cpu.allocatable
-    blame = explanation.blame
     return Scene(
         machine,
         tuple(_holding(label, given) for label, given in holders),
@@ -31,7 +31,7 @@ def scene_of(explanation: Explanation, machine: Machine) -> Scene:
         if allocatable
         else frozenset(),
         {node: kept.get(MEMORY, 0) for node, kept in replica.setup.config.reserved_memory.items()},
-        _wish(name, blame) if blame is not None and not trace.verdict.admitted else None,
+        None if trace.verdict.admitted else _wish(name, explanation),
     )
 
 
@@ -50,12 +50,33 @@ def _holding(label: str, given: list[Assignment]) -> Holding:
     )
 
 
-def _wish(label: str, blame: Blame) -> Wish | None:
-    """Where most of what is missing is to be had; None: nowhere more than elsewhere."""
-    stock = blame.stock
-    if stock is None or not stock.free:
-        return None
-    best = max(stock.free.values())
-    nodes = tuple(sorted(node for node, free in stock.free.items() if free == best))
-    text = f"wants {amount_text(stock.resource, stock.wanted)}, {short_amount(stock.resource, best)} free"
-    return Wish(label, nodes[:1], text)
+def _wish(label: str, explanation: Explanation) -> Wish:
+    """Where a refused pod nearly fits, and what is missing there; or else what the kubelet says."""
+    found = nearest(explanation)
+    if found is None:
+        verdict = explanation.trace.verdict
+        return Wish(label, (), verdict.message or verdict.reason)
+    parts = []
+    if found.lacking:
+        wants = [f"{_amount(one)}, {short_amount(one.resource, one.free)} free" for one in found.lacking]
+        parts.append(f"wants {' and '.join(wants)}{'' if found.nodes else ' on the whole machine'}")
+        if found.enough and found.nodes:
+            parts.append(f"{_listed(map(_amount, found.enough))} would be there")
+    else:
+        parts.append(f"{_listed(map(_amount, found.enough))} would be there")
+    these = "this NUMA node" if len(found.nodes) == 1 else "these NUMA nodes"
+    if found.cannot:
+        parts.append(f"{_listed(found.cannot)} cannot come from {these} alone")
+    if found.fewer:
+        parts.append(f"{_listed(found.fewer)} would need fewer NUMA nodes")
+    return Wish(label, found.nodes, "; ".join(parts))
+
+
+def _amount(one: Amount) -> str:
+    return amount_text(one.resource, one.wanted)
+
+
+def _listed(words: Iterable[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last

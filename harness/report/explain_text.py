@@ -8,7 +8,9 @@ from itertools import groupby
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.trace import Trace
-from numaproof.harness.explain.amounts import amount_text
+from numaproof.harness.explain import blame as causes
+from numaproof.harness.explain.amounts import amount_text, short_amount
+from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.explanation import Cell, Explanation
 from numaproof.harness.explain.places import nodes_text
 from numaproof.harness.explain.reasons import why
@@ -17,6 +19,12 @@ from numaproof.harness.explain.remarks import remarks
 from numaproof.harness.vocabulary import SCOPES
 
 WIDTH = 80
+
+_APART = {
+    causes.APART: "{0} and {1} are apart",
+    causes.WIDER: "{0} needs more NUMA nodes than {1}",
+    causes.LEFT_BY_INIT: "init containers leave {0} elsewhere than {1}",
+}
 
 
 def explanation_lines(
@@ -121,9 +129,29 @@ def cell_text(cell: Cell, node_of: Mapping[int, int]) -> str:
     if cell.trace is None:
         return "the node would not start so"
     text = _outcome(cell.trace, node_of)
+    if cell.told is not None and cell.told.blame is not None:
+        text += f" ({blame_text(cell.told.blame, admitted=cell.trace.verdict.admitted)})"
     if cell.afresh is not None:
         text += f" (had the other pods come under it, too: {_outcome(cell.afresh, node_of)})"
     return text
+
+
+def blame_text(blame: Blame, *, admitted: bool) -> str:
+    """What decided, in a few words."""
+    if blame.what == causes.FIT:
+        told = f"the node as a whole has too little {blame.resource}"
+    elif blame.what in (causes.QOS, causes.POLICY):
+        told = blame.cause
+    elif blame.cause in _APART and blame.others:
+        told = _APART[blame.cause].format(blame.resource, " and ".join(blame.others))
+    elif blame.stock is not None:
+        stock = blame.stock
+        best = short_amount(stock.resource, stock.best)
+        wanted = short_amount(stock.resource, stock.wanted)
+        told = f"{blame.resource}: {wanted} wanted, at most {best} free on a NUMA node"
+    else:
+        told = f"{blame.resource}: {blame.cause}"
+    return f"not aligned: {told}" if admitted else told
 
 
 def _outcome(trace: Trace, node_of: Mapping[int, int]) -> str:

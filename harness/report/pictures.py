@@ -4,10 +4,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from rich.console import Console
-
 from numaproof.fake_sysfs import Machine
-from numaproof.fake_sysfs.draw import draw
+from numaproof.harness.report.machine_text import machine_lines
 
 _WIDTH = 160  # of a line: wide enough for the devices' names, narrow enough for an editor
 
@@ -18,5 +16,5 @@ def write_pictures(machines: Mapping[str, Machine], directory: Path) -> None:
     for name, machine in machines.items():
         # A machine may also be called by a path or by a string with blanks and brackets.
         plain = re.sub(r"[^\w.-]+", "_", name)
-        with (directory / f"{plain}.txt").open("w", encoding="utf-8") as file:
-            Console(file=file, width=_WIDTH).print(draw(machine))
+        text = "".join(f"{line}\n" for line in machine_lines(machine, _WIDTH))
+        (directory / f"{plain}.txt").write_text(text, encoding="utf-8")

@@ -8,6 +8,7 @@ import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -59,7 +60,10 @@ def test_show_draws_whatever_names_a_machine(capsys: pytest.CaptureFixture[str],
     for argument in ("laptop", place / "mine.yaml", place / "tree", place / "shot.tar"):
         text = output(capsys, "show", argument)
         assert "1 package, 1 NUMA node, 20 CPUs" in text
-        assert "PU P#0-11" in text
+        # Six cores of two threads and eight of one: cells of CPUs 0 to 19.
+        assert " 0 .. .. .. .. .. .. . . . . . . . .\n" in text
+        assert "PCI 0000:01:00.0 144d:a80a (NVMe drive)" in text
+        assert "L3 24 MiB" in text
     assert "2 packages, 2 NUMA nodes, 8 CPUs" in output(capsys, "show", "pack:2 [numa] core:2 pu:2")
     assert "NUMA node" in output(capsys, "show", "host")
 
@@ -81,7 +85,7 @@ def test_show_says_everything_as_json(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_write_and_read_agree(capsys: pytest.CaptureFixture[str], place: Path) -> None:
     said = output(capsys, "write", "laptop", place / "tree")
-    assert said.startswith(f"{place}/tree: Machine laptop (32 GiB): 1 package, 1 NUMA node, 20 CPUs")
+    assert said.startswith(f"{place}/tree: laptop: 1 package, 1 NUMA node, 20 CPUs, 32 GiB")
     assert fake_sysfs.read(place / "tree") == fake_sysfs.preset("laptop")
     assert output(capsys, "read", place / "tree") == output(capsys, "show", "laptop")
     assert output(capsys, "read", place / "tree", "--json") == output(capsys, "show", "laptop", "--json")
@@ -111,7 +115,8 @@ def test_diff_shows_what_differs_and_exits_with_1(capsys: pytest.CaptureFixture[
 
 def test_isolated_cpus_are_drawn_and_compared(capsys: pytest.CaptureFixture[str], place: Path) -> None:
     (place / "mine.yaml").write_text("preset: laptop\nisolated: 2,4-5\n")
-    assert "Isolated PU P#2,4-5" in output(capsys, "show", place / "mine.yaml")
+    assert "isolated by the kernel: CPU 2,4-5\n" in output(capsys, "show", place / "mine.yaml")
+    assert "Isolated PU P#2,4-5\n" in output(capsys, "show", "--full", place / "mine.yaml")
     lines = output(capsys, "diff", "laptop", place / "mine.yaml", code=1).splitlines()
     assert lines[2:] == ["+isolated: 2", "+isolated: 4", "+isolated: 5"]
 
@@ -190,9 +195,34 @@ def test_a_drawing_can_be_piped_whatever_the_encoding(place: Path, encoding: str
         check=True,
     )
     text = done.stdout.decode(encoding)
-    assert "Package P#0" in text
+    assert "NUMA node 0" in text
     assert "\x1b" not in text
     assert ("größer" in text) == (encoding != "ascii")
+    # Latin-1 has no frames either: the drawing is as wide as it is with them.
+    assert ("┌" in text) == (encoding == "utf-8")
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_show_and_read_draw_a_picture_into_a_file(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    output(capsys, "write", "laptop", place / "tree")
+    (place / "old.svg").write_text("an old picture")
+    for arguments in (("show", "laptop"), ("read", place / "tree")):
+        said = output(capsys, *arguments, "--svg", place / "old.svg")
+        assert said.startswith(f"{place}/old.svg: laptop: 1 package")
+        picture = ElementTree.fromstring((place / "old.svg").read_text())
+        cells = [one.get("data-cpu") for one in picture.iter() if one.get("data-cpu")]
+        assert sorted(map(int, filter(None, cells))) == list(range(20))
+    assert sorted(path.name for path in place.iterdir()) == ["old.svg", "tree"]
+
+
+@pytest.mark.parametrize(("file", "why"), [("no/such/folder.svg", "No such file"), (".", "directory")])
+def test_a_picture_that_cannot_be_written_is_one_line(
+    capsys: pytest.CaptureFixture[str], place: Path, file: str, why: str
+) -> None:
+    told = refusal(capsys, "show", "laptop", "--svg", place / file)
+    assert str(place) in told
+    assert why in told
+    assert list(place.iterdir()) == []
 
 
 def examples(language: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""`numaproof node status, admit, bind, remove, taint, quota`: what a user asks of a node that runs."""
+"""`numaproof node status, admit, explain, bind, remove, taint, quota`: what a user asks of a node that runs."""
 
 import json
 from collections.abc import Iterator
@@ -71,6 +71,20 @@ def test_a_refusal_is_told_and_the_exit_code_is_1(
     assert capsys.readouterr().out.startswith("default/worker: ExceededQuota: exceeded quota: default, requested: ")
     assert asked(node, "quota", "default", "none") == 0
     assert asked(node, "admit", str(pod_file)) == 0
+
+
+def test_a_node_explains_what_it_would_decide(node: Node, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # 16 CPUs, one of them reserved: 15 can be had, 16 cannot.
+    for cpus, code in ((15, 0), (16, 1)):
+        path = tmp_path / f"{cpus}.yaml"
+        limits = {"cpu": cpus, "memory": "1Gi"}
+        spec = {"containers": [{"name": "app", "resources": {"limits": limits}}]}
+        path.write_text(yaml.safe_dump({"metadata": {"name": "large"}, "spec": spec}))
+        assert asked(node, "explain", str(path)) == code
+    admitted, _, refused = capsys.readouterr().out.partition("default/large: UnexpectedAdmissionError: ")
+    assert admitted.startswith("default/large: admitted\n")
+    assert "  would help: ask for 15 CPUs instead of 16 in container app\n" in refused
+    assert node.assignments() == ()
 
 
 def test_taints_come_and_go_and_evictions_are_told(

@@ -1,21 +1,20 @@
-"""A machine as a drawing: packages, nodes, caches, cores and devices, each within what holds it."""
+"""A machine as a tree, as lstopo shows it: a line for each thing, within what holds it, with the kernel's numbers."""
 
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
-
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.tree import Tree
 
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.fake_sysfs.machine import Cache, Cpu, Machine, NumaNode, PciDevice
 from numaproof.fake_sysfs.sizes import format_bytes
+from numaproof.harness.drawing.caches import cache_name
+from numaproof.harness.drawing.headline import headline
+from numaproof.harness.drawing.words import clean
 
-# A matrix is drawn up to this many rows; a wider one would not fit any screen.
-WIDEST_MATRIX = 16
+_LONGEST = 300  # of a line, of which a machine may say whatever it likes
+_NARROWEST = 20  # columns for a label, however deep it stands
 
-_KINDS = {"Data": "d", "Instruction": "i", "Unified": ""}
 _CLASSES = {
     0x0100: "SCSI controller",
     0x0101: "IDE controller",
@@ -42,6 +41,18 @@ _CLASSES = {
 
 
 @dataclass
+class _Branch:
+    """A line of the tree, and those within it."""
+
+    label: str
+    inner: list["_Branch"] = field(default_factory=list)
+
+    def add(self, label: str) -> "_Branch":
+        self.inner.append(_Branch(clean(label, _LONGEST)))
+        return self.inner[-1]
+
+
+@dataclass
 class _Part:
     """Something that holds CPUs: its line in the drawing, and the parts within it."""
 
@@ -50,16 +61,16 @@ class _Part:
     inner: list["_Part"] = field(default_factory=list)
 
 
-def draw(machine: Machine, *, full: bool = False) -> RenderableType:
-    """The machine's drawing; cores of one kind side by side share a line unless `full` asks for each."""
-    tree = Tree(headline(machine))
+def machine_tree(machine: Machine, width: int | None = None) -> list[str]:
+    """All of it, a line for every cache, core, CPU and PCI function; no wider than `width`, if that is given."""
+    tree = _Branch(f"{clean(machine.name, _LONGEST)}: {headline(machine)}")
     whole = _Part("", frozenset(machine.cpu_ids))
     for part in _parts(machine):
         _insert(whole, part)
     cores = _cores(machine)
     for part in whole.inner:
-        _add_part(tree, part, machine, cores, full=full)
-    _add_cores(tree, whole, machine, cores, full=full)
+        _add_part(tree, part, machine, cores)
+    _add_cores(tree, whole, machine, cores)
     by_node = machine.cpus_by_node()
     without_cpus = [node for node in machine.nodes if not by_node[node.id]]
     for resources, nodes in groupby(without_cpus, key=_resources):
@@ -71,28 +82,31 @@ def draw(machine: Machine, *, full: bool = False) -> RenderableType:
         tree.add(f"Isolated PU P#{format_cpulist(machine.isolated)}")
     if machine.spare_nodes:
         tree.add(f"Possible NUMANode P#{format_cpulist(machine.spare_nodes)} (not online)")
-    for root in machine.pci:
-        bridge = tree.add(f"HostBridge {root.name}")
-        for device in root.devices:
-            _add_device(bridge, device)
-    matrices = [matrix for matrix in (_distances(machine), _links(machine)) if matrix is not None]
-    notes = [f"note: {note}" for note in machine.notes]
-    return Group(tree, *matrices, *notes)
+    _add_pci(tree, machine)
+    return [*_wrapped(tree.label, width), *_drawn(tree.inner, width)]
 
 
-def headline(machine: Machine) -> str:
-    """The machine in one line."""
-    memory = format_bytes(sum(node.memory for node in machine.nodes))
-    counts = [
-        _count(len(machine.package_ids), "package"),
-        _count(len(machine.nodes), "NUMA node"),
-        _count(len(machine.cpu_ids), "CPU"),
-    ]
-    return f"Machine {machine.name} ({memory}): {', '.join(counts)}; {machine.cpu_model}"
+def pci_tree(machine: Machine, width: int | None = None) -> list[str]:
+    """The PCI functions alone; nothing where there are none."""
+    tree = _Branch("")
+    _add_pci(tree, machine)
+    return list(_drawn(tree.inner, width))
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + ("" if number == 1 else "s")
+def _drawn(branches: list[_Branch], width: int | None, before: str = "") -> Iterator[str]:
+    for branch in branches:
+        last = branch is branches[-1]
+        after = f"{before}{'    ' if last else '│   '}"
+        beside = "│   " if branch.inner else ""
+        lines = _wrapped(branch.label, width and max(width - len(after), _NARROWEST))
+        yield f"{before}{'└── ' if last else '├── '}{lines[0]}"
+        yield from (f"{after}{beside}{line}" for line in lines[1:])
+        yield from _drawn(branch.inner, width, after)
+
+
+def _wrapped(label: str, width: int | None) -> list[str]:
+    """A label in lines, the later ones with room for the stroke down to what is within it."""
+    return [label] if width is None else textwrap.wrap(label, width, subsequent_indent="  ") or [""]
 
 
 def _parts(machine: Machine) -> list[_Part]:
@@ -120,7 +134,7 @@ def _is_outer(cache: Cache) -> bool:
 
 
 def _cache_label(cache: Cache) -> str:
-    return f"L{cache.level}{_KINDS[cache.kind]} P#{cache.id} ({format_bytes(cache.size)})"
+    return f"{cache_name(cache)} P#{cache.id} ({format_bytes(cache.size)})"
 
 
 def _node_label(node: NumaNode) -> str:
@@ -156,9 +170,7 @@ def _cores(machine: Machine) -> dict[frozenset[int], str]:
         if not _is_outer(cache):
             shared = f" of {len(cache.cpus)} PUs" if len(cache.cpus) > 2 else ""
             for cpu_id in cache.cpus:
-                own.setdefault(cpu_id, []).append(
-                    f"L{cache.level}{_KINDS[cache.kind]} ({format_bytes(cache.size)}{shared})"
-                )
+                own.setdefault(cpu_id, []).append(f"{cache_name(cache)} ({format_bytes(cache.size)}{shared})")
     kinds = {cpu_id: kind.name for kind in machine.kinds for cpu_id in kind.cpus}
     return {
         frozenset(ids): " + ".join([*own.get(ids[0], []), f"Core{_kind(kinds.get(ids[0]))}"]) for ids in groups.values()
@@ -169,36 +181,33 @@ def _kind(name: str | None) -> str:
     return f" ({name})" if name else ""
 
 
-def _add_part(tree: Tree, part: _Part, machine: Machine, cores: dict[frozenset[int], str], *, full: bool) -> None:
+def _add_part(tree: _Branch, part: _Part, machine: Machine, cores: dict[frozenset[int], str]) -> None:
     branch = tree.add(part.label)
     for inner in part.inner:
-        _add_part(branch, inner, machine, cores, full=full)
-    _add_cores(branch, part, machine, cores, full=full)
+        _add_part(branch, inner, machine, cores)
+    _add_cores(branch, part, machine, cores)
 
 
-def _add_cores(tree: Tree, part: _Part, machine: Machine, cores: dict[frozenset[int], str], *, full: bool) -> None:
+def _add_cores(tree: _Branch, part: _Part, machine: Machine, cores: dict[frozenset[int], str]) -> None:
     """The cores that lie in this part and in none of its inner ones."""
     taken = frozenset[int]().union(*(inner.cpus for inner in part.inner))
     core_ids = {cpu.id: cpu.core for cpu in machine.cpus}
     # A core that a part cuts in two is drawn where its first CPU lies.
     mine = [ids for ids in cores if min(ids) in part.cpus and min(ids) not in taken]
-    mine.sort(key=lambda ids: (core_ids[min(ids)], min(ids)))
-    if full:
-        for ids in mine:
-            core = tree.add(f"{cores[ids]} P#{core_ids[min(ids)]}")
-            for cpu_id in sorted(ids):
-                core.add(f"PU P#{cpu_id}")
-        return
-    for (label, threads), group in groupby(mine, key=lambda ids: (cores[ids], len(ids))):
-        members = list(group)
-        numbers = format_cpulist(core_ids[min(ids)] for ids in members)
-        cpus = format_cpulist(cpu_id for ids in members for cpu_id in ids)
-        times = f"{len(members)} x " if len(members) > 1 else ""
-        each = f" ({threads} threads each)" if threads > 1 and times else ""
-        tree.add(f"{times}{label} P#{numbers}{each}: PU P#{cpus}")
+    for ids in sorted(mine, key=lambda ids: (core_ids[min(ids)], min(ids))):
+        core = tree.add(f"{cores[ids]} P#{core_ids[min(ids)]}")
+        for cpu_id in sorted(ids):
+            core.add(f"PU P#{cpu_id}")
 
 
-def _add_device(tree: Tree, device: PciDevice) -> None:
+def _add_pci(tree: _Branch, machine: Machine) -> None:
+    for root in machine.pci:
+        bridge = tree.add(f"HostBridge {root.name}")
+        for device in root.devices:
+            _add_device(bridge, device)
+
+
+def _add_device(tree: _Branch, device: PciDevice) -> None:
     if device.bus_range is not None:
         first, last = device.bus_range
         branch = tree.add(f"PCIBridge {device.address} {_identity(device)}, buses {first:02x}-{last:02x}")
@@ -227,43 +236,3 @@ def _identity(device: PciDevice) -> str:
 def _place(device: PciDevice) -> str:
     where = f", NUMANode P#{device.numa_node}" if device.numa_node >= 0 else ", no NUMA node"
     return where + (f", driver {device.driver}" if device.driver else "")
-
-
-def _distances(machine: Machine) -> RenderableType | None:
-    if len(machine.nodes) == 1:
-        return None
-    if len(machine.nodes) > WIDEST_MATRIX:
-        values = sorted({distance for node in machine.nodes for distance in node.distances})
-        return f"Distances: a {len(machine.nodes)}-node matrix of {', '.join(map(str, values))} (--json has it)"
-    return _matrix(
-        "Distances",
-        [str(node.id) for node in machine.nodes],
-        [(f"node {node.id}", [str(distance) for distance in node.distances]) for node in machine.nodes],
-    )
-
-
-def _links(machine: Machine) -> RenderableType | None:
-    ends = sorted({end for link in machine.links for end in (link.a, link.b)})
-    if not ends:
-        return None
-    if len(ends) > WIDEST_MATRIX:
-        return f"Links: {len(machine.links)} pairs of {len(ends)} devices (--json has them)"
-    counts = {frozenset((link.a, link.b)): str(link.count) for link in machine.links}
-    return _matrix(
-        "Links",
-        [str(number) for number in range(len(ends))],
-        [
-            (f"{number} {a}", ["X" if a == b else counts.get(frozenset((a, b)), "-") for b in ends])
-            for number, a in enumerate(ends)
-        ],
-    )
-
-
-def _matrix(title: str, columns: list[str], rows: list[tuple[str, list[str]]]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1))
-    table.add_column(title)
-    for column in columns:
-        table.add_column(column, justify="right")
-    for name, cells in rows:
-        table.add_row(name, *cells)
-    return table
