@@ -164,7 +164,7 @@ reservedMemory: [{numaNode: 0, limits: {memory: 50Mi}}, {numaNode: 1, limits: {m
         free={0: 8 * GIB - 256 * MIB, 1: 8 * GIB},
         sources=("128708", "128669"),
         says=("NUMA node 0 serves", "pod default/0f7a holds memory: 256 MiB"),
-        assumes=("pods of the state files",),
+        assumes=("--running tells of their manifests",),
     ),
     "more than a node after a small pod": Case(
         "kubernetes issue 128708",
