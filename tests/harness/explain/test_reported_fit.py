@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.harness.explain.reported_devices import GIB, MIB, Case, asking, check
+from tests.harness.explain.reported_devices import GIB, MIB, Case, asking, check, pod
 
 CASES = {
     "the scheduler was faster than the kubelet": Case(
@@ -51,6 +51,39 @@ CASES = {
         sources=("115325",),
         # 7125270528 - 6442450944 = 682819584 bytes, 651.2 MiB
         helps=("ask for 651 MiB of memory instead of 1 GiB", "remove pod default/old"),
+        never=("instead of 8 GiB",),
+    ),
+    "a Guaranteed pod on a node that is full": Case(
+        "kubernetes issue 38862",
+        "the same with limits equal to requests: it may ask for so much less of both",
+        {"packages": 1, "cores": 8, "memory": 7_125_270_528 + 100 * MIB},
+        "cpuManagerPolicy: none",
+        pod("new", app={"cpu": 1, "memory": "1Gi"}),
+        running=(asking("old", {"memory": "6Gi"}),),
+        reason="OutOfmemory",
+        what="fit",
+        resource="memory",
+        shortage=(GIB, 6 * GIB, 7_125_270_528),
+        waits=True,
+        sources=("115325",),
+        helps=("ask for 651 MiB of memory instead of 1 GiB", "remove pod default/old"),
+        never=("as request and limit",),
+    ),
+    "several pods have to go": Case(
+        "kubernetes issue 106884",
+        "many small pods, none of which alone has enough",
+        "pack:1 [numa(memory=16GiB)] core:4 pu:1",
+        "kubeReserved: {cpu: 80m}",
+        asking("large", {"cpu": "2500m"}),
+        running=(asking("a", {"cpu": "1200m"}), asking("b", {"cpu": "1300m"}), asking("c", {"cpu": "1400m"})),
+        reason="OutOfcpu",
+        what="fit",
+        resource="cpu",
+        shortage=(2500, 3900, 3920),
+        waits=True,
+        sources=("106884",),
+        # 2480 are missing: 1400 + 1300 are the fewest that have them.
+        helps=("remove pods default/c, default/b", "ask for 20m CPUs"),
     ),
     "no more pods": Case(
         "mybinder.org-deploy issue 3284",

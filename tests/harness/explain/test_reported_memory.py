@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness.explain.reported_devices import GIB, MIB, Case, check, pod
+from tests.harness.explain.reported_devices import GIB, MIB, Case, check, explained, pod
 
 STATIC = """
 cpuManagerPolicy: static
@@ -164,7 +164,7 @@ reservedMemory: [{numaNode: 0, limits: {memory: 50Mi}}, {numaNode: 1, limits: {m
         free={0: 8 * GIB - 256 * MIB, 1: 8 * GIB},
         sources=("128708", "128669"),
         says=("NUMA node 0 serves", "pod default/0f7a holds memory: 256 MiB"),
-        assumes=("pods of the state files",),
+        assumes=("--running tells of their manifests",),
     ),
     "more than a node after a small pod": Case(
         "kubernetes issue 128708",
@@ -309,6 +309,29 @@ reservedMemory: [{numaNode: 0, limits: {memory: 100Mi}}]
         # restricted would want the CPUs, of which one node has enough, on both as well (issue 128669).
         helps=("ask for 20 MiB of hugepages-2Mi", "topologyManagerPolicy to best-effort"),
     ),
+    "the huge pages beside the card are held": Case(
+        "kubernetes issue 81009",
+        "DPDK: the card is on node 0, whose huge pages another pod has; those of node 1 are of no use",
+        {"packages": 2, "cores": 8, "threads": 1, "memory": "64GiB", "hugepages": {"1Gi": 8}},
+        STATIC
+        + """
+topologyManagerPolicy: single-numa-node
+reservedSystemCPUs: "0"
+reservedMemory: [{numaNode: 0, limits: {memory: 100Mi}}]
+""",
+        pod("dpdk", app={"cpu": 2, "memory": "1Gi", "hugepages-1Gi": "4Gi", "intel.com/sriov": 1}),
+        {"intel.com/sriov": {0: 4}},
+        running=(pod("other", app={"cpu": 2, "memory": "1Gi", "hugepages-1Gi": "6Gi"}),),
+        reason="TopologyAffinityError",
+        what="memory",
+        cause="in use",
+        resource="hugepages-1Gi",
+        wanted=4 * GIB,
+        free={0: 2 * GIB, 1: 8 * GIB},
+        waits=True,
+        sources=("sriov-network-operator PR 435",),
+        helps=("ask for 2 GiB of hugepages-1Gi", "remove pod default/other"),
+    ),
     "reservedMemory was not given": Case(
         "kubernetes issue 109766",
         "the Static policy without reservedMemory: the kubelet says 0 is not 993Mi, and does not start",
@@ -342,6 +365,14 @@ kubeReserved: {cpu: 1000m, memory: 2Gi}
         assumes=("6 GiB", "4196 MiB", "would not start"),
     ),
 }
+
+
+def test_what_a_container_got_before_its_memory_failed_is_free_for_it() -> None:
+    explanation, _ = explained(CASES["the pod's own first container is in the way"])
+    stocks = explanation.attempt.stocks
+    # Of 8 CPUs of node 0 one is reserved and one is the first container's; the GPUs are there for the second alone.
+    assert stocks["cpu"].free == {0: 6, 1: 8}
+    assert stocks["nvidia.com/gpu"].free == {0: 1, 1: 1}
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
