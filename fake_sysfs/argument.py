@@ -1,4 +1,4 @@
-"""A machine as a user names it: preset, machine file, hwloc string, tree, snapshot, text of a tool, words, this host."""
+"""A machine as a user names it: preset, machine file, hwloc string, tree, snapshot, a tool's text, words, or this host."""
 
 import os
 import re
@@ -19,8 +19,8 @@ from numaproof.fake_sysfs.texts.words import are_words
 
 # For help texts.
 MACHINE = (
-    "a preset, a YAML file, an hwloc string, a tree, a snapshot tarball, a file with the text of `numactl -H` or `lscpu`"
-    " or with lstopo's XML, a few words such as `2 nodes x 16 CPUs, 125Gi`, or `host`"
+    "a preset, a YAML file, an hwloc string, a tree, a snapshot tarball, a file with the text of `numactl -H` or"
+    " `lscpu` or with lstopo's XML, a few words such as `2 nodes x 16 CPUs, 125Gi`, or `host`"
 )
 
 _MACHINE_FILES = (".yaml", ".yml")
