@@ -133,9 +133,8 @@ def test_what_else_a_provider_may_say(said: str, text: str) -> None:
 
 def test_many_hints_are_not_all_shown() -> None:
     pod = pod_of()
-    told = lines(
-        hints("map[cpu:[{01 true} {10 true} {11 false} {100 true} {101 false} {110 false}]]"), pod, decided(pod)
-    )
+    said = "map[cpu:[{01 true} {10 true} {11 false} {100 true} {101 false} {110 false}]]"
+    told = lines(hints(said), pod, decided(pod))
     assert "NUMA node 2 (preferred) and 2 more, here" in told[0]
 
 
@@ -275,6 +274,9 @@ def test_another_policy() -> None:
     assert lines(text, pod, decided(pod, {"topologyManagerPolicy": "none"})) == (
         "the log is of a kubelet with the policy best-effort, this is none",
     )
+    # The policy none has no scope.
+    other_scope = text.replace('"container"', '"pod"', 1)
+    assert len(lines(other_scope, pod, decided(pod, {"topologyManagerPolicy": "none"}))) == 1
 
 
 # Whose the decisions are.
@@ -302,6 +304,13 @@ def test_another_pod(name: str) -> None:
         f"the log has no hints of pod default/web, but of {name}",
     )
     assert compared(hints(THREE, pod=name), pod, decided(pod)) == ()
+
+
+def test_of_several_pods_of_a_workload_the_last_counts_alone() -> None:
+    pod = pod_of(containers=2)
+    first = hints(THREE, pod="default/web-0") + hints("map[cpu:[]]", pod="default/web-0", container="c1")
+    text = first + hints(THREE, pod="default/web-1")
+    assert lines(text, pod, decided(pod)) == ("the log's pod is default/web-1", *AGREES)
 
 
 def test_many_other_pods() -> None:
