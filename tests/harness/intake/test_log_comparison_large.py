@@ -1,7 +1,7 @@
 """A log beside a decision on more NUMA nodes than anybody lists hints of: each hint of the log is asked for.
 
-The node has 10 NUMA nodes of 2 CPUs, of which CPU 0 is reserved. 3 CPUs are on any 2 NUMA nodes (of node 0 and another one:
-1 and 2), and on no single one; 2 nodes are the fewest, so exactly those sets are preferred.
+The node has 10 NUMA nodes of 2 CPUs, of which CPU 0 is reserved. 3 CPUs are on any 2 NUMA nodes (of node 0 and another
+one: 1 and 2), and on no single one; 2 nodes are the fewest, so exactly those sets are preferred.
 """
 
 from collections.abc import Mapping
