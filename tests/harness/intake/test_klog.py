@@ -173,3 +173,16 @@ def test_a_log_of_damaged_lines_is_facts() -> None:
     for at in range(len(V1_36)):
         facts = read_kubelet_log(V1_36[:at] + V1_36[at + 1 :], "log")
         assert all(one.pod for one in facts.decisions)
+
+
+def test_an_empty_line_ends_a_line() -> None:
+    line = '"TopologyHints" hints={"memory":null} pod="default/web"'
+    text = line + '\n \n{containerName="app"}\n'
+    assert read_kubelet_log(text, "log").decisions[0].container == ""
+
+
+def test_an_old_line_that_is_cut_off() -> None:
+    text = "[topologymanager] Topology Admit Handler\n[topologymanager] TopologyHints for pod 'web', contai>\n"
+    facts = read_kubelet_log(text, "log")
+    assert facts.decisions == ()
+    assert facts.notes[0] == "log: 1 line of hints is cut off, elided or damaged; what is whole of them counts"

@@ -48,6 +48,23 @@ def test_several_pods_containers_and_attempts() -> None:
     )
 
 
+def test_hints_after_a_best_hint_are_of_another_attempt() -> None:
+    text = hints_line("cpu", 1, "a/x", "one") + best_line(1, "a/x", "one") + hints_line("memory", 1, "a/x", "one")
+    assert read_kubelet_log(text, "log").decisions == (
+        LoggedDecision("a/x", "one", {"cpu": (FIRST,)}, FIRST),
+        LoggedDecision("a/x", "one", {"memory": (FIRST,)}, None),
+    )
+
+
+def test_with_scope_container_a_line_without_one_lost_it() -> None:
+    created = (
+        '"Creating topology manager with policy per scope" topologyPolicyName="restricted" topologyScopeName="{}"\n'
+    )
+    for scope, container in (("container", None), ("pod", "")):
+        [decision] = read_kubelet_log(created.format(scope) + hints_line("cpu", 1, "a/x"), "log").decisions
+        assert decision.container == container
+
+
 POD_SCOPE = {
     "v1.20": f"""\
 [topologymanager] TopologyHints for pod 'web_default({UID})': map[cpu:[{{10 true}}]]
@@ -168,6 +185,16 @@ def test_all_of_it_in_one_line_of_the_container_manager() -> None:
     facts = read_kubelet_log(text + json.dumps(config, separators=(",", ":")) + "\n", "log")
     told = (facts.policy, facts.scope, facts.cpu_policy, facts.memory_policy)
     assert told == ("best-effort", "pod", "none", "None")
+
+
+def test_the_cpu_managers_start_is_told_by_its_file() -> None:
+    """Since v1.35 the message is Starting, as of other parts."""
+    none = f'{H}topology_manager.go:172] "Creating topology manager with none policy"\n'
+    started = f'{H}{{}}:239] "Starting" policy="none"\n'
+    assert read_kubelet_log(none + started.format("cpu_manager.go"), "log").cpu_policy == "none"
+    assert read_kubelet_log(none + started.format("other_manager.go"), "log").cpu_policy is None
+    in_json = '{"ts":1.5,"caller":"cpumanager/cpu_manager.go:239","msg":"Starting","v":0,"policy":"none"}\n'
+    assert read_kubelet_log(none + in_json, "log").cpu_policy == "none"
 
 
 def test_policy_none() -> None:

@@ -26,8 +26,6 @@ from numaproof.harness.topology.hints import TopologyHint
 FIRST, SECOND = TopologyHint(mask_of([0]), True), TopologyHint(mask_of([1]), True)
 BOTH = TopologyHint(mask_of([0, 1]), False)
 GPU = "example.com/gpu"
-LARGE = "pack:10 [numa(memory=8GiB)] core:2 pu:1"
-TEN = {"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "10"}}
 STATE = "where they differ, the node was in another state then, or not all of it is known here"
 
 
@@ -133,9 +131,8 @@ def test_what_else_a_provider_may_say(said: str, text: str) -> None:
 
 def test_many_hints_are_not_all_shown() -> None:
     pod = pod_of()
-    told = lines(
-        hints("map[cpu:[{01 true} {10 true} {11 false} {100 true} {101 false} {110 false}]]"), pod, decided(pod)
-    )
+    said = "map[cpu:[{01 true} {10 true} {11 false} {100 true} {101 false} {110 false}]]"
+    told = lines(hints(said), pod, decided(pod))
     assert "NUMA node 2 (preferred) and 2 more, here" in told[0]
 
 
@@ -206,21 +203,6 @@ def test_a_kubelet_before_v1_36_has_hints_beyond_the_nodes_of_the_devices(
     assert found.agrees is agrees
 
 
-def test_the_same_of_more_nodes_than_anybody_lists() -> None:
-    """A device on each of 9 nodes of 10, 8 wanted: of the nodes 0 to 8 any 8 are preferred, and all 9 are enough."""
-    pod = pod_of(gpus=8)
-    trace = decided(pod, TEN, LARGE, {GPU: tuple(Device(f"d{node}", (node,)) for node in range(9))})
-    nine = (1 << 9) - 1
-    since = {nine: False} | {nine & ~(1 << node): True for node in range(9)}
-    before = since | {mask | 1 << 9: False for mask in since}
-    wrong = since | {1 << 9 | nine >> 2: False}  # seven of them and the one without a device
-    for version, said, agrees in (("v1.36.0", since, True), ("v1.35.1", before, True), ("v1.35.1", wrong, False)):
-        listed = " ".join(f"{{{mask:b} {str(preferred).lower()}}}" for mask, preferred in said.items())
-        text = f'"Kubelet version" kubeletVersion="{version}"\n' + hints(f"map[{GPU}:[{listed}]]")
-        [found] = compared(text, pod, trace)
-        assert found.agrees is agrees
-
-
 def test_an_older_kubelet_may_decide_otherwise() -> None:
     text = '"Kubelet version" kubeletVersion="v1.24.1"\n' + hints("map[cpu:[]]")
     assert lines(text, pod_of(), decided(pod_of()))[-1] == (
@@ -275,6 +257,9 @@ def test_another_policy() -> None:
     assert lines(text, pod, decided(pod, {"topologyManagerPolicy": "none"})) == (
         "the log is of a kubelet with the policy best-effort, this is none",
     )
+    # The policy none has no scope.
+    other_scope = text.replace('"container"', '"pod"', 1)
+    assert len(lines(other_scope, pod, decided(pod, {"topologyManagerPolicy": "none"}))) == 1
 
 
 # Whose the decisions are.
@@ -302,6 +287,13 @@ def test_another_pod(name: str) -> None:
         f"the log has no hints of pod default/web, but of {name}",
     )
     assert compared(hints(THREE, pod=name), pod, decided(pod)) == ()
+
+
+def test_of_several_pods_of_a_workload_the_last_counts_alone() -> None:
+    pod = pod_of(containers=2)
+    first = hints(THREE, pod="default/web-0") + hints("map[cpu:[]]", pod="default/web-0", container="c1")
+    text = first + hints(THREE, pod="default/web-1")
+    assert lines(text, pod, decided(pod)) == ("the log's pod is default/web-1", *AGREES)
 
 
 def test_many_other_pods() -> None:
@@ -372,32 +364,3 @@ def test_an_admission_there_and_a_refusal_here() -> None:
 def test_the_verdict_about_another_pod_is_not_told() -> None:
     text = hints(THREE) + DENIED.format("TopologyAffinityError", NOWHERE).replace("/web", "/web-0")
     assert lines(text, pod_of(), decided(pod_of())) == AGREES
-
-
-# More NUMA nodes than anybody lists hints of: 10 of 2 CPUs, CPU 0 reserved. 3 CPUs are on any 2 of them (of node 0 and
-# another one: 1 and 2), and on no single one; 2 nodes are the fewest, so exactly those sets are preferred.
-
-
-def large_log(change: Mapping[int, bool | None]) -> str:
-    """Every set of 2 or more nodes, those of 2 preferred, with some of them changed."""
-    said = {mask: mask.bit_count() == 2 for mask in range(1, 1 << 10) if mask.bit_count() > 1} | dict(change)
-    listed = [f"{{{mask:b} {str(preferred).lower()}}}" for mask, preferred in said.items() if preferred is not None]
-    return hints(f"map[cpu:[{' '.join(listed)}]]")
-
-
-@pytest.mark.parametrize(
-    ("change", "agrees"),
-    [
-        ({}, True),
-        ({0b1: True}, False),  # one node is too few
-        ({0b11: False}, False),  # the fewest nodes are preferred
-        ({0b111: True}, False),  # and only they
-        ({0b11: None}, False),  # the lowest set of the fewest nodes is missing
-        ({1 << 10 | 1: True}, False),  # a node that is not there
-    ],
-)
-def test_a_machine_of_many_nodes(change: Mapping[int, bool | None], agrees: bool) -> None:
-    pod = pod_of()
-    [found] = compared(large_log(change), pod, decided(pod, TEN, LARGE))
-    assert found.agrees is agrees
-    assert found.ours == (TopologyHint(mask_of([0, 1]), True),)
