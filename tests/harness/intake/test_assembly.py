@@ -23,7 +23,9 @@ MACHINE = parse_machine("pack:2 [numa(memory=8GiB)] core:4 pu:1")  # CPUs 0-3 an
 GPU = "example.com/gpu"
 # CPUs 1-4 are held, 1-3 of them of NUMA node 0; 2 of its 7 GiB, as 1 is the system's; two of three devices.
 FILES = merge(
-    read_cpu_state(cpu_file(), "c"), read_memory_state(memory_file(), "m"), read_device_state(device_file(), "d")
+    read_cpu_state(cpu_file(), "cpu"),
+    read_memory_state(memory_file(), "memory"),
+    read_device_state(device_file(), "devices"),
 )
 
 

@@ -9,7 +9,11 @@ from numaproof.harness.intake.cpu_state import read_cpu_state
 from tests.harness.intake.pasted import FORMS, ends, forms, is_value_or_line, prefixes, pretty, rubbish
 from tests.harness.intake.state_files import CPU, compact, cpu_file, memory_file, twice
 
-HELD = {("uid-1", "app"): {1, 2}, ("uid-2", "app"): {3}, ("uid-2", "log"): {4}}
+HELD = {
+    ("uid-1", "app"): frozenset((1, 2)),
+    ("uid-2", "app"): frozenset((3,)),
+    ("uid-2", "log"): frozenset((4,)),
+}
 # Texts that kubelets wrote: their checksums are the judges of what is computed.
 WRITTEN = {
     "none": '{"policyName":"none","defaultCpuSet":"","checksum":1353318690}',

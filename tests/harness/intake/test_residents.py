@@ -49,8 +49,8 @@ def test_a_manifest_is_found_by_its_uid_or_name() -> None:
     cpus = {("uid-1", "app"): frozenset((1,)), ("default/two", "app"): frozenset((2,))}
     state = KubeletState(cpus=cpus, pod_names={"default/two": "default/two"})
     first, second = residents(state, pod("two", "uid-2", "app"), pod("one", "uid-1", "app"))
-    assert (first.name, first.pod.uid, first.given["app"].cpus) == ("default/one", "uid-1", {1})
-    assert (second.name, second.pod.uid, second.given["app"].cpus) == ("default/two", "uid-2", {2})
+    assert (first.name, first.pod.uid, first.given["app"].cpus) == ("default/one", "uid-1", frozenset((1,)))
+    assert (second.name, second.pod.uid, second.given["app"].cpus) == ("default/two", "uid-2", frozenset((2,)))
 
 
 def test_containers_that_only_one_of_both_knows() -> None:

@@ -42,7 +42,7 @@ def test_the_later_counts_and_it_is_said() -> None:
     merged = merge(CPU, later)
     assert merged.cpu_policy == "none"
     assert merged.cpus == {KEY: {2}, ("uid", "log"): {3}}
-    assert merged.shared_cpus == {0}
+    assert merged.shared_cpus == frozenset((0,))
     assert merged.notes == (
         "a",
         "the CPU manager's policy: told twice, differently; the later one counts",
@@ -56,4 +56,4 @@ def test_the_same_told_twice_is_no_difference() -> None:
 
 def test_no_shared_cpus_are_something_else_than_none_told() -> None:
     assert merge(CPU, KubeletState(shared_cpus=frozenset())).shared_cpus == frozenset()
-    assert merge(CPU, KubeletState()).shared_cpus == {0}
+    assert merge(CPU, KubeletState()).shared_cpus == frozenset((0,))
