@@ -241,7 +241,8 @@ def _reserved_memory(
         if any(size < 0 for size in kept.values()):
             said.say("the machine has less memory than PodResources lists, so what is reserved is not taken from there")
             return None
-        reserved[node.id] = {kind: size for kind, size in kept.items() if size}
+        if any(kept.values()):
+            reserved[node.id] = {kind: size for kind, size in kept.items() if size}
     return None if free else reserved
 
 

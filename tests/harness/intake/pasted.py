@@ -7,7 +7,7 @@ import pytest
 
 from numaproof.errors import UserError
 
-SIZE = 1 << 20  # characters of rubbish: what is quadratic takes hours with it, and what is not a second
+SIZE = 1 << 18  # characters of rubbish: what is quadratic takes hours with it, and what is not a second
 
 
 def pretty(text: str) -> str:
@@ -28,9 +28,7 @@ FORMS: dict[str, Callable[[str], str]] = {
     "a prompt with a home": lambda text: f"core@node ~ $ sudo cat state\n{text}\n",
     "a debug pod's prompt": lambda text: f"sh-5.1# cat state\n{text}sh-5.1# ",
     "a bare prompt": lambda text: f"$ sudo cat state\n{text}\n$ ",
-    "comments": lambda text: (
-        pretty(text).replace(",\n", ", // why?\n").replace("{\n", "{ # here\n/* and * here */\n", 1)
-    ),
+    "comments": lambda text: pretty(text).replace(",\n", ", // why?\n").replace("{\n", "{ # a\n/* b * */\n", 1),
     "trailing commas": lambda text: pretty(text).replace("\n  }", ",\n  }").replace("\n}", ",\n}"),
     "windows": lambda text: "\ufeff" + pretty(text).replace("\n", "\r\n"),
     "colours": lambda text: pretty(text).replace('"entries"', '\x1b[34;1m"entries"\x1b[0m'),
