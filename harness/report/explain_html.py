@@ -60,11 +60,13 @@ def explanation_page(
         _list("Assumed", assumptions),
     ]
     body = "\n".join(filter(None, parts))
-    return (
+    page = (
         f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>\n'
         f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
+    # The name of a file may be no Unicode.
+    return page.encode("utf-8", "replace").decode()
 
 
 def _drawings(svg: str, narrow: str) -> str:
