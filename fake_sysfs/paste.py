@@ -17,10 +17,10 @@ ELISION = re.compile(
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\([A-B0-2]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[=>]")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)[\w+.-]*[ \t]*")
 _QUOTED = re.compile(r"[ \t]*>[ \t]?")
-# `$ `, `# `, `[root@node ~]# `, `core@node:/var/lib$ `, `core@node ~ $ `, `sh-5.1# `
+# `$ `, `# `, `[root@node ~]# `, `core@node:/var/lib$ `, `core@node ~ $ `, `sh-5.1# `, `node:~ # `
 _PROMPT = (
     r"(?:\[[\w.-]+@[^\]\n]{0,80}\][#$%>]|[\w.-]{1,80}@[\w.-]{1,80}(?:(?::|[ ])[^\s#$%>]{0,80})?[ ]?[#$%>]"
-    r"|(?:sh|bash)-[0-9.]{1,9}[#$]|[\w.-]{1,80}:[^\s#$%>]{0,80}[#$]|[$%#>])"
+    r"|(?:sh|bash)-[0-9.]{1,9}[#$]|[\w.-]{1,80}:(?:[~/][^\s#$%>]{0,80}[ ]?)?[#$]|[$%#>])"
 )
 _COMMANDS = (
     "cat|jq|less|more|head|tail|kubectl|oc|curl|ssh|grep|ps|systemctl|journalctl|talosctl|minikube|docker|nvidia-smi|"

@@ -104,7 +104,7 @@ IN_PIECES = {
     "with an equals sign": "cpuManagerPolicy = static\ntopologyManagerPolicy=restricted\n",
     "with the numbers of lines": "   7\tcpuManagerPolicy: static\n   8\ttopologyManagerPolicy: restricted\n",
     "of grep": "".join(f"/etc/kubelet/config.yaml:{line}" for line in LINES.splitlines(keepends=True)),
-    "of diff": "@@ -1 +1 @@\n cpuManagerPolicy: static\n-topologyManagerPolicy: x\n+topologyManagerPolicy: restricted\n",
+    "of diff": "@@ -1 @@\n cpuManagerPolicy: static\n-topologyManagerPolicy: x\n+topologyManagerPolicy: restricted\n",
     "with stars": "* cpuManagerPolicy: static\n* topologyManagerPolicy: restricted\n",
 }
 
