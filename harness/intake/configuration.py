@@ -41,7 +41,8 @@ def read_with_files(text: str, where: str) -> tuple[dict[str, Setting], tuple[st
     if shows_flags(text):
         line = read_logged_flags(text, where)
         return line.settings, line.notes, line.config_files
-    if re.match(r"\s*\{", text) or '"kubeletconfig"' in text or re.match(r'\s*"[A-Za-z]{3,60}"\s*:', text):
+    # A brace and a word without quotes are YAML.
+    if re.match(r"\s*\{(?!\s*[A-Za-z])", text) or '"kubeletconfig"' in text or re.match(r'\s*"[A-Za-z]{3,60}"\s*:', text):
         return _of_json(text, where)
     plain = "\n".join(line for line in text.split("\n") if not names_flags(line) and not line.endswith("\\"))
     flags = read_command_line(text, where) if names_flags(text) else CommandLine({}, (), ())
