@@ -4,7 +4,7 @@ from numaproof.harness.explain.stock import CPU
 from numaproof.harness.pods.quantity import bytes_text
 from numaproof.harness.providers.memory.state import MEMORY
 
-_GB, _GIB = 10**9, 1 << 30
+_GB, _MIB, _GIB = 10**9, 1 << 20, 1 << 30
 
 
 def is_memory(resource: str) -> bool:
@@ -22,6 +22,11 @@ def amount_text(resource: str, amount: int) -> str:
 def short_amount(resource: str, amount: int) -> str:
     """So much, where it is clear of what."""
     return _memory_text(amount) if is_memory(resource) else str(amount)
+
+
+def quantity(amount: int) -> str:
+    """Bytes as a manifest has them."""
+    return str(amount) if amount % _MIB else f"{amount // _MIB}Mi"
 
 
 def _memory_text(amount: int) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from numaproof.fake_sysfs.lists import format_cpulist
+from numaproof.harness.explain.amounts import quantity, short_amount
 from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.change import Change
 from numaproof.harness.explain.replica import Replica, with_policy
@@ -104,21 +105,23 @@ def _reserved_memory(replica: Replica) -> Iterator[Change]:
     nodes = replica.setup.description.memory_nodes
     for node in nodes:
         if totals.get(MEMORY, 0) < node.memory:
-            yield from _reserving(replica, f"reserve all memory on NUMA node {node.id}", {node.id: totals})
+            yield from _reserving(
+                replica, f"take all memory that is reserved from NUMA node {node.id}", {node.id: totals}
+            )
     unit = next((one for one in (_MIB, _KIB) if totals.get(MEMORY, 0) % one == 0), 1)
     share = totals.get(MEMORY, 0) // len(nodes) // unit * unit
     if share and len(nodes) > 1 and all(share < node.memory for node in nodes):
         rest = totals[MEMORY] - share * len(nodes)
         parts = {node.id: share + (rest if node is nodes[0] else 0) for node in nodes}
         kept = {node: {**config.reserved_memory.get(node, {}), MEMORY: part} for node, part in parts.items()}
-        yield from _reserving(replica, "reserve the same amount of memory on every NUMA node", kept)
+        yield from _reserving(replica, f"reserve {short_amount(MEMORY, share)} of memory on every NUMA node", kept)
 
 
 def _reserving(replica: Replica, text: str, memory: Mapping[int, Mapping[str, int]]) -> Iterator[Change]:
     config = replica.setup.config
     if memory != config.reserved_memory:
         listed = [
-            {"numaNode": node, "limits": {kind: str(amount) for kind, amount in table.items()}}
+            {"numaNode": node, "limits": {kind: quantity(amount) for kind, amount in table.items()}}
             for node, table in memory.items()
         ]
         change = {"config": {"reservedMemory": listed}}

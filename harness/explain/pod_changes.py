@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate
 
-from numaproof.harness.explain.amounts import amount_text, short_amount
+from numaproof.harness.explain.amounts import amount_text, quantity, short_amount
 from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.change import Change
 from numaproof.harness.explain.replica import Replica
@@ -216,9 +216,7 @@ def _unit(replica: Replica, resource: str) -> int:
 
 def _quantity(resource: str, amount: int) -> str:
     """An amount as a manifest has it."""
-    if resource == MEMORY and amount % _MIB == 0:
-        return f"{amount // _MIB}Mi"
-    return str(amount)
+    return quantity(amount) if resource == MEMORY else str(amount)
 
 
 def _listed(asked: Mapping[str, str]) -> str:

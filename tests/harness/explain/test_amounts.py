@@ -2,7 +2,7 @@
 
 import pytest
 
-from numaproof.harness.explain.amounts import amount_text, short_amount
+from numaproof.harness.explain.amounts import amount_text, quantity, short_amount
 
 GIB = 1 << 30
 
@@ -24,6 +24,12 @@ GIB = 1 << 30
 def test_memory_is_told_as_people_can_read_it(amount: int, text: str) -> None:
     assert short_amount("memory", amount) == text
     assert amount_text("hugepages-1Gi", amount) == f"{text} of hugepages-1Gi"
+
+
+def test_a_manifest_has_memory_in_whole_units() -> None:
+    assert quantity(GIB) == "1024Mi"
+    assert quantity(GIB + 1) == str(GIB + 1)
+    assert quantity(0) == "0Mi"
 
 
 def test_pieces_are_counted() -> None:

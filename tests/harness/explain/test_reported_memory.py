@@ -60,7 +60,7 @@ systemReserved: {memory: 10240Mi}
             "ask for 85916 MiB",
             "memory manager off",
             # 5170 MiB on each leave 91086 MiB, enough for a pod on each of them
-            "the same amount of memory on every NUMA node",
+            "reserve 5170 MiB of memory on every NUMA node",
         ),
         says=("NUMA node 1 serves",),
     ),
