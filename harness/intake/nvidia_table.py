@@ -1,6 +1,6 @@
 """The table that `nvidia-smi topo -m` draws, as people paste it: its columns and rows.
 
-Its lines are found among prompts, fences, quotes and other output; its top or its end may be cut off, its lines wrapped.
+Its lines are found among prompts, fences, quotes and other output; its top or end may be cut off, its lines wrapped.
 """
 
 import re

@@ -69,7 +69,7 @@ def taints_from(listed: Any, where: str) -> tuple[Taint, ...]:
     """The taints of a list as in registerWithTaints; a UserError names the field that is wrong."""
     if not isinstance(listed, list):
         example = "[{key: CPUAffinity, value: dedicated, effect: NoScheduleNoAdmitNoExecute}]"
-        raise UserError(f"{where}: {listed!r} is not a list of taints; write {example}")
+        raise UserError(f"{where}: {repr(listed)[:_LONGEST_TOLD]} is not a list of taints; write {example}")
     taints: list[Taint] = []
     for index, entry in enumerate(listed):
         here = f"{where}[{index}]"
