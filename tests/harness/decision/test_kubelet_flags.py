@@ -132,16 +132,3 @@ def test_flags_win_over_a_file_but_for_feature_gates_that_they_do_not_name() -> 
 def test_feature_gates_of_a_file_that_are_no_table_are_not_merged() -> None:
     flags = flag_settings({"feature-gates": "CPUManager=true"})
     assert with_flags({"featureGates": Setting("f", "CPUManager=false")}, flags) == flags
-
-
-@pytest.mark.parametrize("key", sorted(USED))
-def test_a_setting_of_any_kind_is_taken_or_refused_in_a_short_line(key: str) -> None:
-    long = "x" * 100_000
-    for value in (long, [long], {long: long}, {"memory": long}, [{"numaNode": long, "limits": {}}], 10**300, 1.5, True):
-        told = ""
-        try:
-            config_of({key: Setting("f", value)})
-        except UserError as error:
-            told = str(error)
-        assert len(told) < 400, (key, told[:200])
-        assert "\n" not in told
