@@ -42,6 +42,7 @@ GATES = {
     "TopologyManagerPolicyOptions": True,
 }
 
+_LONGEST_TOLD = 60  # characters of a value that a message repeats
 _VERSION = "kubelet.config.k8s.io/v1beta1"
 
 DEFAULT_EVICTION = {"memory.available": "100Mi"}  # the part of the kubelet's defaults that has to do with memory
@@ -148,7 +149,7 @@ def _choice(setting: Setting | None, known: tuple[str, ...], default: str) -> st
     if setting is None or setting.value in (None, ""):
         return default
     if setting.value not in known:
-        raise UserError(f"{setting.where}: unknown value {setting.value!r}; choose one of {', '.join(known)}")
+        raise UserError(f"{setting.where}: unknown value {_short(setting.value)}; choose one of {', '.join(known)}")
     return str(setting.value)
 
 
@@ -160,8 +161,8 @@ def _table(setting: Setting | None, read: Callable[[str, Any], Any], what: str) 
     if setting is None or setting.value is None:
         return {}
     if not isinstance(setting.value, Mapping):
-        raise UserError(f"{setting.where}: {setting.value!r} is not a table; write {what}")
-    return {str(key): read(f"{setting.where}: {key}", one) for key, one in setting.value.items()}
+        raise UserError(f"{setting.where}: {_short(setting.value)} is not a table; write {what}")
+    return {str(key): read(f"{setting.where}: {str(key)[:_LONGEST_TOLD]}", one) for key, one in setting.value.items()}
 
 
 def _truth(where: str, text: Any) -> bool:
@@ -169,7 +170,7 @@ def _truth(where: str, text: Any) -> bool:
         return text
     truth = parse_bool(str(text))
     if truth is None:
-        raise UserError(f"{where}: {text!r} is neither true nor false")
+        raise UserError(f"{where}: {_short(text)} is neither true nor false")
     return truth
 
 
@@ -190,14 +191,14 @@ def _gates(setting: Setting | None) -> tuple[dict[str, bool], tuple[str, ...]]:
 def _topology_options(setting: Setting | None, gates: Mapping[str, bool], policy: str) -> dict[str, str]:
     options = _table(setting, lambda _where, one: str(one), "option: value")
     for name, text in options.items():
-        where = f"{setting.where if setting else ''}: {name}"
+        where = f"{setting.where if setting else ''}: {name[:_LONGEST_TOLD]}"
         if not gates["TopologyManagerPolicyOptions"]:
             raise UserError(f"{where}: needs the feature gate TopologyManagerPolicyOptions=true")
         if name == "prefer-closest-numa-nodes":
             options[name] = str(_truth(where, text)).lower()
         elif name == "max-allowable-numa-nodes":
             if not (text.isascii() and text.isdigit()) or int(text) < SMALLEST_NODE_LIMIT:
-                raise UserError(f"{where}: {text!r} is not a number of at least {SMALLEST_NODE_LIMIT}")
+                raise UserError(f"{where}: {_short(text)} is not a number of at least {SMALLEST_NODE_LIMIT}")
         else:
             check_cost_option(name, text, policy, where)
     return options
@@ -206,7 +207,7 @@ def _topology_options(setting: Setting | None, gates: Mapping[str, bool], policy
 def _cpu_options(setting: Setting | None, gates: Mapping[str, bool]) -> dict[str, bool]:
     options = _table(setting, _truth, "option: true")
     for name in options:
-        where = f"{setting.where if setting else ''}: {name}"
+        where = f"{setting.where if setting else ''}: {name[:_LONGEST_TOLD]}"
         if name not in CPU_OPTIONS:
             raise UserError(f"{where}: unknown option; choose of {', '.join(CPU_OPTIONS)}")
         for gate in filter(None, ("CPUManagerPolicyOptions", CPU_OPTIONS[name])):
@@ -238,7 +239,7 @@ def _amounts(setting: Setting | None) -> dict[str, Fraction]:
         if name not in ("cpu", "memory", "ephemeral-storage", "pid") and not name.startswith("hugepages-"):
             where = setting.where if setting else ""
             known = "cpu, memory, ephemeral-storage, pid or hugepages-SIZE"
-            raise UserError(f"{where}: {name}: cannot be reserved; choose {known}")
+            raise UserError(f"{where}: {name[:_LONGEST_TOLD]}: cannot be reserved; choose {known}")
     return amounts
 
 
@@ -247,16 +248,16 @@ def _reserved_memory(setting: Setting | None) -> dict[int, dict[str, int]]:
         return {}
     form = "a list such as [{numaNode: 0, limits: {memory: 1Gi}}]"
     if not isinstance(setting.value, list):
-        raise UserError(f"{setting.where}: {setting.value!r} is not a list; write {form}")
+        raise UserError(f"{setting.where}: {_short(setting.value)} is not a list; write {form}")
     found: dict[int, dict[str, int]] = {}
     for index, entry in enumerate(setting.value):
         where = f"{setting.where}[{index}]"
         complete = isinstance(entry, Mapping) and set(entry) == {"numaNode", "limits"}
         if not complete or not isinstance(entry["limits"], Mapping):
-            raise UserError(f"{where}: {entry!r} is not of the form of {form}")
+            raise UserError(f"{where}: {_short(entry)} is not of the form of {form}")
         node = entry["numaNode"]
         if not isinstance(node, int) or isinstance(node, bool) or node < 0:
-            raise UserError(f"{where}: numaNode: {node!r} is not a NUMA node's id")
+            raise UserError(f"{where}: numaNode: {_short(node)} is not a NUMA node's id")
         for resource, text in entry["limits"].items():
             here = f"{where}: limits: {resource}"
             if resource != "memory" and not str(resource).startswith("hugepages-"):
@@ -294,5 +295,10 @@ def _max_pods(setting: Setting | None) -> int:
     if setting is None or setting.value is None:
         return 110
     if not isinstance(setting.value, int) or isinstance(setting.value, bool) or setting.value < 0:
-        raise UserError(f"{setting.where}: {setting.value!r} is not a count of pods; give a number of 0 or more")
+        raise UserError(f"{setting.where}: {_short(setting.value)} is not a count of pods; give a number of 0 or more")
     return setting.value
+
+
+def _short(value: object) -> str:
+    told = repr(value)
+    return told if len(told) <= _LONGEST_TOLD else told[: _LONGEST_TOLD - 3] + "..."

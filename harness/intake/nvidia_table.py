@@ -1,6 +1,6 @@
 """The table that `nvidia-smi topo -m` draws, as people paste it: its columns and rows.
 
-Its lines are found among prompts, fences, quotes and other output; its top or its end may be cut off, its lines wrapped.
+Its lines are found among prompts, fences, quotes and other output; its top or end may be cut off, its lines wrapped.
 """
 
 import re
@@ -12,6 +12,7 @@ from numaproof.errors import UserError
 from numaproof.harness.intake.paste import is_elision
 
 MOST = 256  # GPUs and NICs of a table; real ones have some fifty
+_LONGEST = 16 << 10  # characters of a line
 CPUS, NUMA = "CPU Affinity", "NUMA Affinity"
 _TITLES = (CPUS, NUMA, "GPU NUMA ID")
 NEAR = ("PIX", "PSB", "PXB", "PHB", "NODE")  # within a NUMA node, the nearest first; PSB: older drivers, on one board
@@ -83,7 +84,7 @@ def _unwrapped(text: str) -> Iterator[tuple[int, str]]:
     held: list[str] = []
     first, only_names = 0, False
     for number, raw in enumerate(text.splitlines(), 1):
-        line = _QUOTE.sub("", _ANSI.sub("", raw)).replace("|", " ")
+        line = _QUOTE.sub("", _ANSI.sub("", raw)).replace("|", " ") if len(raw) <= _LONGEST else ""
         words = line.split()
         names = [_NAME.fullmatch(word) is not None for word in words]
         if words and held:

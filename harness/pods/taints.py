@@ -69,7 +69,7 @@ def taints_from(listed: Any, where: str) -> tuple[Taint, ...]:
     """The taints of a list as in registerWithTaints; a UserError names the field that is wrong."""
     if not isinstance(listed, list):
         example = "[{key: CPUAffinity, value: dedicated, effect: NoScheduleNoAdmitNoExecute}]"
-        raise UserError(f"{where}: {listed!r} is not a list of taints; write {example}")
+        raise UserError(f"{where}: {repr(listed)[:_LONGEST_TOLD]} is not a list of taints; write {example}")
     taints: list[Taint] = []
     for index, entry in enumerate(listed):
         here = f"{where}[{index}]"
@@ -159,14 +159,14 @@ def _short(text: str) -> str:
 def _fields(entry: Any, known: tuple[str, ...], where: str, ignored: tuple[str, ...]) -> dict[str, str]:
     """The texts of an entry; what it leaves out or has as null is not there."""
     if not isinstance(entry, Mapping):
-        raise UserError(f"{where}: {entry!r} is not a mapping; give some of {', '.join(known)}")
+        raise UserError(f"{where}: {repr(entry)[:_LONGEST_TOLD]} is not a mapping; give some of {', '.join(known)}")
     found = {}
     for key, value in entry.items():
         if key in ignored or value is None:
             continue
         if key not in known:
-            raise UserError(f"{where}: unknown key {key!r}; known: {', '.join((*known, *ignored))}")
+            raise UserError(f"{where}: unknown key {_short(str(key))}; known: {', '.join((*known, *ignored))}")
         if not isinstance(value, str):
-            raise UserError(f"{where}.{key}: {value!r} is not a text; write one")
+            raise UserError(f"{where}.{key}: {repr(value)[:_LONGEST_TOLD]} is not a text; write one")
         found[key] = value
     return found

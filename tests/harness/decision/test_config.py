@@ -7,7 +7,8 @@ import pytest
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import load
-from numaproof.harness.decision.config import NodeConfig, config_of, node_config, settings_in
+from numaproof.harness.decision.config import NodeConfig, Setting, config_of, node_config, settings_in
+from numaproof.harness.decision.kubelet_keys import USED
 
 
 def test_the_text_of_a_real_file_is_read_whole() -> None:
@@ -158,3 +159,27 @@ def test_what_is_wrong_in_a_text_is_named_with_its_line(text: str, message: str)
     with pytest.raises(UserError) as caught:
         config_of(settings_in(load(text, "k.yaml")))
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("key", sorted(USED))
+def test_a_setting_of_any_kind_is_taken_or_refused_in_a_short_line(key: str) -> None:
+    long = "x" * 100_000
+    for value in (
+        long,
+        [long],
+        {long: long},
+        {"memory": long},
+        [{"numaNode": long, "limits": {}}],
+        [{long: 1}],
+        [{"key": [long]}],
+        10**300,
+        1.5,
+        True,
+    ):
+        told = ""
+        try:
+            config_of({key: Setting("f", value)})
+        except UserError as error:
+            told = str(error)
+        assert len(told) < 400, (key, told[:200])
+        assert "\n" not in told

@@ -84,9 +84,9 @@ def test_what_a_kubelet_starts_with_stays_as_it_is(kubelet: dict[str, Any]) -> N
 
 def test_reserved_cpus_are_the_first_core_or_a_cpu_that_nobody_holds() -> None:
     config, said = complete({"cpuManagerPolicy": "static"})
-    assert config.reserved_system_cpus == {0, 1}
+    assert config.reserved_system_cpus == frozenset((0, 1))
     config, said = complete({"cpuManagerPolicy": "static"}, free=frozenset((5, 6)))
-    assert config.reserved_system_cpus == {5}
+    assert config.reserved_system_cpus == frozenset((5,))
     assert said == ["reservedSystemCPUs 5: the static policy needs some, and none are given"]
 
 

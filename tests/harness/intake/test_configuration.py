@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs import parse_machine
 from numaproof.harness.decision.config import config_of
+from numaproof.harness.intake.assembly import assemble
 from numaproof.harness.intake.configuration import read_configuration, read_with_files
 
 BOTH = {"cpuManagerPolicy": "static", "topologyManagerPolicy": "restricted"}
@@ -166,7 +168,12 @@ def test_a_file_that_is_only_named_is_no_configuration() -> None:
 
 
 def test_a_configuration_without_any_key_of_ours_is_one() -> None:
-    assert read_configuration(HEAD + "failSwapOn: false\n", "f") == ({}, ())
+    settings, said = read_configuration(HEAD + "failSwapOn: false\n", "f")
+    assert (settings, said) == ({}, ())
+    # Its kubelet aligns nothing; where no configuration is given, one that aligns is assumed.
+    machine = parse_machine("numa:2 core:2 pu:1")
+    policies = [assemble(machine, one, None, []).replica.setup.config.topology_policy for one in (settings, None)]
+    assert policies == ["none", "single-numa-node"]
 
 
 @pytest.mark.parametrize(

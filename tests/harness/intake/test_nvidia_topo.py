@@ -112,6 +112,26 @@ def test_what_is_not_told_is_no_numa_node(numa: str) -> None:
     )
 
 
+# Row by row: the NUMA node without the CPUs, and the CPUs without the NUMA node.
+MISSING = {
+    "with tabs": table(NEW, "GPU0 X SYS||1|N/A", "GPU1 SYS X|16-31||0"),
+    "with blanks": """\
+        GPU0    GPU1    CPU Affinity    NUMA Affinity   GPU NUMA ID
+GPU0     X      SYS                     1               N/A
+GPU1    SYS      X      16-31                           0
+""",
+}
+
+
+@pytest.mark.parametrize("form", MISSING)
+def test_what_is_missing_does_not_move_what_follows(form: str) -> None:
+    assert read(MISSING[form], None).gpus == (Device("GPU0", (1,)), Device("GPU1", None))
+
+
+def test_a_line_longer_than_any_table_is_none_of_it() -> None:
+    assert read("GPU2 X " + "SYS " * 5000 + "\n" + TWO).gpus == APART
+
+
 def test_on_a_machine_of_one_numa_node_the_cpus_tell_it() -> None:
     found = read(table(NEW, "GPU0 X|0-7|N/A|N/A"), {0: range(8)})
     assert found.gpus == (Device("GPU0", (0,)),)
