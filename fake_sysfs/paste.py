@@ -17,10 +17,10 @@ ELISION = re.compile(
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\([A-B0-2]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[=>]")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)[\w+.-]*[ \t]*")
 _QUOTED = re.compile(r"[ \t]*>[ \t]?")
-# `$ `, `# `, `[root@node ~]# `, `core@node:/var/lib$ `
+# `$ `, `# `, `[root@node ~]# `, `core@node:/var/lib$ `, `core@node ~ $ `, `sh-5.1# `, `node:~ # `
 _PROMPT = (
-    r"(?:\[[\w.-]+@[^\]\n]{0,80}\][#$%>]|[\w.-]{1,80}@[\w.-]{1,80}(?::[^\s#$%>]{0,80})?[#$%>]"
-    r"|[\w.-]{1,80}:[^\s#$%>]{0,80}[#$]|[$%#>])"
+    r"(?:\[[\w.-]+@[^\]\n]{0,80}\][#$%>]|[\w.-]{1,80}@[\w.-]{1,80}(?:(?::|[ ])[^\s#$%>]{0,80})?[ ]?[#$%>]"
+    r"|(?:sh|bash)-[0-9.]{1,9}[#$]|[\w.-]{1,80}:(?:[~/][^\s#$%>]{0,80}[ ]?)?[#$]|[$%#>])"
 )
 _COMMANDS = (
     "cat|jq|less|more|head|tail|kubectl|oc|curl|ssh|grep|ps|systemctl|journalctl|talosctl|minikube|docker|nvidia-smi|"
@@ -35,7 +35,7 @@ def cleaned(text: str, where: str) -> str:
         raise UserError(f"{where}: is larger than {LARGEST >> 20} MiB; give the part that matters")
     if text.count("\n") > _MOST_LINES or text.count("\r") > _MOST_LINES:
         raise UserError(f"{where}: has more than {_MOST_LINES} lines; give the part that matters")
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ").lstrip("\ufeff")
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ").replace("\u00a0", " ").lstrip("\ufeff")
     text = _COLOUR.sub("", text) if "\x1b" in text else text
     lines = text.split("\n")
     for _ in range(4):

@@ -62,7 +62,7 @@ _OF = re.compile(r"(?:with|w/|of|having|has)\b ?")
 _FILLING = re.compile(
     r"[ ,;.:()+&/\n]|and\b|the\b|a\b|machine\b|server\b|host\b|memory\b|ram\b|mem\b|total\b|in\b|all\b|on\b"
 )
-_BEGINNING = re.compile(rf"(?<![\w.:(-])(?:{_FIGURE})[ -]?(?:{_PLAIN_NOUN})(?![\w:(])")
+_BEGINNING = re.compile(rf"(?<![\w.:(/-])(?:{_FIGURE})[ -]?(?:{_PLAIN_NOUN})(?![\w:(]|\.\w)")
 
 
 @dataclass(slots=True)
@@ -152,8 +152,8 @@ def _count(said: _Said, noun: str, amount: int, joined: str) -> None:
 
 def _belongs(said: _Said, match: re.Match[str]) -> None:
     """`each` is said of the sockets or NUMA nodes before, `per core` of what it names."""
-    if not said.last:
-        raise MachineError(f"{match[0]!r}: follows nothing that it could be said of, as in `{EXAMPLE}`")
+    if not said.last or not (match["whose"] or said.outer):
+        raise MachineError(f"{match[0]!r}: follows nothing that has it; write as in `2 nodes, 16 CPUs each`")
     whose = said.outer
     if match["whose"]:
         whose = next(name for name, words in _NOUNS.items() if re.fullmatch(words, match["whose"]))

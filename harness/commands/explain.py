@@ -2,7 +2,8 @@
 
 import argparse
 import json
-import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from numaproof import fake_sysfs
@@ -11,12 +12,24 @@ from numaproof.fake_sysfs.argument import MACHINE
 from numaproof.harness.commands.output_file import write_output
 from numaproof.harness.commands.pod_arguments import pods_in
 from numaproof.harness.commands.pod_files import pods_of
+from numaproof.harness.commands.terminal import printable, wants_colour
+from numaproof.harness.decision.config import Setting
+from numaproof.harness.decision.kubelet_flags import with_flags
 from numaproof.harness.explain.as_json import as_json
 from numaproof.harness.explain.explanation import Explanation, explain
 from numaproof.harness.intake.assembly import assemble
-from numaproof.harness.intake.configuration import read_configuration
+from numaproof.harness.intake.configuration import read_with_files
+from numaproof.harness.intake.kubelet_log import read_kubelet_log
+from numaproof.harness.intake.kubelet_root import read_kubelet_root
+from numaproof.harness.intake.live_state import with_live
+from numaproof.harness.intake.log_as_json import log_as_json
+from numaproof.harness.intake.log_comparison import comparison_lines
+from numaproof.harness.intake.log_facts import LogFacts
+from numaproof.harness.intake.log_settings import settings_of_log
 from numaproof.harness.intake.newcomer import newcomer
+from numaproof.harness.intake.paste import shown
 from numaproof.harness.intake.plugins_file import read_plugins
+from numaproof.harness.intake.state import KubeletState
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.report.explain_scene import scene_of
 from numaproof.harness.vocabulary import SEMANTICS
@@ -41,6 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--running", metavar="FILE", nargs="+", default=[], help="pods that came before, in their order; 3*FILE: copies"
     )
+    parser.add_argument(
+        "--kubelet-root",
+        metavar="PATH",
+        help="what was copied of a kubelet's root, or it itself: a directory, a tar, or a text with its state files",
+    )
+    parser.add_argument("--pod-resources", metavar="SOCKET", help="the PodResources socket of a kubelet that runs")
+    parser.add_argument("--log", metavar="FILE", help="a kubelet's log at --v=4, to compare its hints")
     parser.add_argument("--semantics", choices=SEMANTICS, default="current", help="kubelet v1.36, or the KEP's")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("--html", metavar="FILE", type=Path, help="a page with all of it, and the drawing")
@@ -50,40 +70,89 @@ def run(args: argparse.Namespace) -> int:
     """Print the explanation; exit code 1 if the pod is refused."""
     pod = _the_pod(args.pod)
     machine = fake_sysfs.parse_machine(args.machine)
-    settings, notes = read_configuration(_text(args.config), args.config) if args.config else (None, ())
-    running = list(pods_in(args.running, templates=True))
-    asked = sorted({name for container in pod.all_containers() for name in container.limits})
+    known = _known(args)
     devices, unplaced = (
         read_plugins(_text(args.plugins), args.plugins, machine.cpus_by_node()) if args.plugins else (None, ())
     )
-    node = assemble(machine, settings, devices, running, asked=asked, semantics=args.semantics)
+    node = assemble(
+        machine,
+        known.settings,
+        devices,
+        list(pods_in(args.running, templates=True)),
+        state=known.state,
+        asked=sorted({name for container in pod.all_containers() for name in container.limits}),
+        semantics=args.semantics,
+    )
     pod, again = newcomer(node, pod)
     explanation = explain(node.replica, pod, node.history)
-    told = (*notes, *unplaced, *node.assumptions, *again)
+    told = tuple(dict.fromkeys((*known.notes, *unplaced, *node.assumptions, *again)))
+    log = tuple(comparison_lines(known.log, pod, explanation.trace)) if known.log else ()
     if args.html:
-        write_output(args.html, _page(explanation, machine, told))
+        write_output(args.html, _page(explanation, machine, told, log))
     if args.json:
-        print(json.dumps(as_json(explanation, told), indent=2))
+        compared = {"log": log_as_json(known.log, pod, explanation.trace)} if known.log else {}
+        print(json.dumps(as_json(explanation, told) | compared, indent=2))
     else:
-        _print(explanation, machine, told)
+        _print(explanation, machine, told, log)
     return 0 if explanation.trace.verdict.admitted else 1
 
 
-def _page(explanation: Explanation, machine: fake_sysfs.Machine, told: tuple[str, ...]) -> str:
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of a kubelet, from all that was given."""
+
+    settings: dict[str, Setting] | None  # None: nobody tells its configuration
+    state: KubeletState | None
+    log: LogFacts | None
+    notes: tuple[str, ...]
+
+
+def _known(args: argparse.Namespace) -> _Known:
+    given, notes, files = read_with_files(_text(args.config), args.config) if args.config else (None, (), ())
+    root = read_kubelet_root(args.kubelet_root) if args.kubelet_root else None
+    settings = root.settings if root else None
+    if settings is not None and given is not None and not files:
+        notes += (f"{args.config}: is the configuration; what {args.kubelet_root} has of one is passed over",)
+    if given is not None:
+        # Flags that name a configuration go with it.
+        settings = with_flags(settings, given) if settings and files else given
+    if files and not (root and root.settings):
+        notes += tuple(f"{args.config}: names the configuration {shown(one)}, which is not given here" for one in files)
+    live = _live(args.pod_resources) if args.pod_resources else None
+    state = with_live(root.state, live) if root and live else live or (root.state if root else None)
+    notes += (*(root.notes if root else ()), *(state.notes if state else ()))
+    log = None
+    if args.log:
+        text = _text(args.log)
+        log = read_kubelet_log(text, args.log)
+        notes += log.notes
+        if settings is None:
+            told, more = settings_of_log(log, text, args.log)
+            settings, notes = told or None, notes + more
+    return _Known(settings, state, log, notes)
+
+
+def _live(socket: str) -> KubeletState:
+    from numaproof.harness.intake.pod_resources import read_pod_resources  # noqa: PLC0415 (gRPC is large)
+
+    return read_pod_resources(socket)
+
+
+def _page(explanation: Explanation, machine: fake_sysfs.Machine, told: Sequence[str], log: Sequence[str]) -> str:
     from numaproof.harness.drawing.svg import draw_svg  # noqa: PLC0415 (who reads a text needs no SVG)
-    from numaproof.harness.report.explain_html import explanation_page  # noqa: PLC0415 (likewise)
+    from numaproof.harness.report.explain_html import NARROW, explanation_page  # noqa: PLC0415 (likewise)
 
-    return explanation_page(explanation, machine.name, told, draw_svg(scene_of(explanation, machine)))
+    scene = scene_of(explanation, machine)
+    return explanation_page(explanation, machine.name, told, draw_svg(scene), draw_svg(scene, width=NARROW), log)
 
 
-def _print(explanation: Explanation, machine: fake_sysfs.Machine, told: tuple[str, ...]) -> None:
+def _print(explanation: Explanation, machine: fake_sysfs.Machine, told: Sequence[str], log: Sequence[str]) -> None:
     from numaproof.harness.drawing.text import draw_text  # noqa: PLC0415 (who reads JSON needs no text)
     from numaproof.harness.report.explain_text import WIDTH, explanation_lines  # noqa: PLC0415 (likewise)
 
-    drawing = draw_text(scene_of(explanation, machine), WIDTH, colour=sys.stdout.isatty())
-    encoding = sys.stdout.encoding or "utf-8"
-    for line in explanation_lines(explanation, machine.name, told, drawing):
-        print(line.encode(encoding, "backslashreplace").decode(encoding))
+    drawing = draw_text(scene_of(explanation, machine), WIDTH, colour=wants_colour())
+    for line in printable(explanation_lines(explanation, machine.name, told, drawing, log)):
+        print(line)
 
 
 def _the_pod(name: str) -> Pod:

@@ -9,14 +9,11 @@ from numaproof.errors import UserError
 
 def write_output(path: Path, text: str) -> None:
     """Replace a file by a text; a UserError, with nothing left behind, if that cannot be."""
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        # What is put in its place would take /dev/stdout away from everybody.
-        try:
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise _error(path, error) from None
-        return
     try:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            # What is put in its place would take /dev/stdout away from everybody.
+            path.write_text(text, encoding="utf-8")
+            return
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
         raise _error(path, error) from None

@@ -11,29 +11,45 @@ from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.pods.pod import Pod
 
 LARGEST = 256 << 20  # bytes of a file: the objects of some ten thousand nodes
-_LISTS = ("List", "PodList")
-# What makes pods -> where in its spec the template is.
-_WORKLOADS = {
-    **dict.fromkeys(
-        ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "ReplicationController"), ("template",)
-    ),
-    "CronJob": ("jobTemplate", "spec", "template"),
-}
+_DEEPEST = 6  # levels below which a workload has its pod template
+_WITH_TEMPLATES = frozenset(
+    ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "ReplicationController")
+)
 
 
 def pods_of(name: str, *, templates: bool = False) -> Iterator[Pod]:
-    """The pods of a file, or of stdin (`-`); with `templates`, of whatever makes pods the first one."""
-    found = documents(name)
+    """The pods of a file, or of stdin (`-`).
+
+    With `templates` workloads count, too: of whatever makes pods the first one; what makes none is passed over, unless
+    nothing else is there.
+    """
+    found = [one for document in documents(name) for one in _objects(document.value, document.where)]
     if not found:
         raise UserError(f"{name}: is empty; give Pod manifests")
-    for document in found:
-        if not isinstance(document.value, Mapping) or document.value.get("kind") not in _LISTS:
-            yield _pod(document.value, document.where, templates=templates)
-            continue
-        items, where = document.value.get("items"), document.where.at("items")
-        if not isinstance(items, list) or not items:
-            raise UserError(f"{where}: is not a list of pods; give Pod manifests")
-        yield from (_pod(item, where.at(index), templates=templates) for index, item in enumerate(items))
+    if templates:
+        made = [(_of_template(manifest, where), where) for manifest, where in found]
+        found = [one for one in made if not _is_of_another_kind(one[0])] or made
+    for manifest, where in found:
+        try:
+            pod = pod_from(manifest)
+        except UserError as error:
+            raise UserError(f"{where}: {error}") from None
+        yield pod
+
+
+def _objects(value: Any, where: strict_yaml.Where) -> Iterator[tuple[Any, strict_yaml.Where]]:
+    """A document's object, or those of its list; in a PodList, as the API answers, none has its kind."""
+    kind = value.get("kind") if isinstance(value, Mapping) else None
+    if not isinstance(kind, str) or not kind.endswith("List"):
+        yield value, where
+        return
+    items, where = value.get("items"), where.at("items")
+    if not isinstance(items, list) or not items:
+        told = "has nothing in it" if items == [] else "is not a list of pods"
+        raise UserError(f"{where}: {told}; give Pod manifests")
+    own = {"kind": kind.removesuffix("List")} if kind != "List" else {}
+    for index, item in enumerate(items):
+        yield ({**own, **item} if isinstance(item, Mapping) else item), where.at(index)
 
 
 def documents(name: str) -> list[strict_yaml.Document]:
@@ -51,22 +67,32 @@ def documents(name: str) -> list[strict_yaml.Document]:
     return strict_yaml.read_all(Path(name), largest=LARGEST)
 
 
-def _pod(manifest: Any, where: strict_yaml.Where, *, templates: bool) -> Pod:
-    try:
-        return pod_from(_of_template(manifest) if templates else manifest)
-    except UserError as error:
-        raise UserError(f"{where}: {error}") from None
+def _is_of_another_kind(manifest: Any) -> bool:
+    return isinstance(manifest, Mapping) and isinstance(kind := manifest.get("kind"), str) and kind != "Pod"
 
 
-def _of_template(manifest: Any) -> Any:
+def _of_template(manifest: Any, where: strict_yaml.Where) -> Any:
     """The pod that a workload's template makes, under the workload's name; anything else as it is."""
-    if not isinstance(manifest, Mapping) or manifest.get("kind") not in _WORKLOADS:
+    if not _is_of_another_kind(manifest):
         return manifest
-    template: Any = manifest.get("spec")
-    for key in _WORKLOADS[manifest["kind"]]:
-        template = template.get(key) if isinstance(template, Mapping) else None
-    if not isinstance(template, Mapping):
-        raise UserError(f"{manifest['kind']}: has no pod template; give one, or a Pod manifest")
+    template = _template(manifest, _DEEPEST)
+    if template is None:
+        if manifest["kind"] in _WITH_TEMPLATES:
+            raise UserError(f"{where}: {manifest['kind']}: has no pod template; give one, or a Pod manifest")
+        return manifest
     metadata = manifest.get("metadata")
     named = {key: metadata[key] for key in ("name", "namespace") if isinstance(metadata, Mapping) and key in metadata}
-    return {"kind": "Pod", "metadata": named, "spec": template.get("spec")}
+    return {"kind": "Pod", "metadata": named, "spec": template["spec"]}
+
+
+def _template(value: Any, depth: int) -> Mapping[str, Any] | None:
+    """The first thing in a value whose spec has containers."""
+    if isinstance(value, Mapping):
+        spec = value.get("spec")
+        if isinstance(spec, Mapping) and "containers" in spec:
+            return value
+        inner = list(value.values())
+    else:
+        inner = value if isinstance(value, list) else []
+    found = (_template(one, depth - 1) for one in inner) if depth else ()
+    return next((one for one in found if one is not None), None)

@@ -11,6 +11,8 @@ from numaproof import fake_sysfs
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import strict_yaml
 from numaproof.fake_sysfs.argument import MACHINE
+from numaproof.fake_sysfs.texts.read_text import is_of_a_tool
+from numaproof.fake_sysfs.texts.words import are_words
 from numaproof.harness.affinity.machine_kind import MachineKind, default_config, machine_kind
 from numaproof.harness.affinity.node_topology import NodeTopology
 from numaproof.harness.affinity.resource_topology import KIND, object_name
@@ -117,7 +119,7 @@ def _objects(name: str) -> list[strict_yaml.Document] | None:
     if name in (*fake_sysfs.preset_names(), "host") or not _is_there(path) or path.is_dir():
         return None
     text = _text_of(path)
-    if text is None:  # an archive, it may be
+    if text is None or _is_of_a_machine(text):  # None: an archive, it may be
         return None
     found = strict_yaml.load_all(text, name)
     if any(is_resource_topology(document.value) for document in found):
@@ -129,6 +131,11 @@ def _objects(name: str) -> list[strict_yaml.Document] | None:
     if path.suffix in _MACHINE_FILES and path.is_file():
         return None
     raise UserError(f"{name}: is a text without a {KIND}; give one, or a machine: in YAML, in a file NAME.yaml")
+
+
+def _is_of_a_machine(text: str) -> bool:
+    """Whether a text tells of a machine as tools or people do; objects have a kind."""
+    return "kind" not in text and (is_of_a_tool(text) or are_words(text))
 
 
 def _is_there(path: Path) -> bool:

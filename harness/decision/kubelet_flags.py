@@ -1,5 +1,6 @@
 """The kubelet's flags that concern NUMA, each with the key of a KubeletConfiguration that it sets."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -7,11 +8,16 @@ from numaproof.errors import UserError
 from numaproof.harness.decision.config import Setting
 from numaproof.harness.pods.taints import taint_from_text
 
+_LONGEST_TOLD = 60  # characters of a text that a message repeats
+# One flag may tell several NUMA nodes; a kubelet's log has commas between them.
+_NEXT_NODE = re.compile(r";|,(?=\s*[0-9]+:)")
+
 
 def flag_settings(given: Mapping[str, Any], place: str = "") -> dict[str, Setting]:
     """Flags, by their names without dashes in front, as settings; `place` opens the messages about them.
 
-    A flag's value is its text; `reserved-memory` may be given several times, so its value is a list of texts.
+    A flag's value is its text, that of `max-pods` perhaps a number; `reserved-memory` may be given several times, so
+    its value is a list of texts.
     """
     found = {}
     for name, value in given.items():
@@ -49,7 +55,7 @@ def _table(where: str, text: str, sign: str = "=") -> dict[str, str]:
     for part in filter(None, text.split(",")):
         key, found, one = part.partition(sign)
         if not found or not key.strip():
-            raise UserError(f"{where} {text}: {part!r} is not of the form NAME{sign}VALUE")
+            raise UserError(f"{where}: {_short(part)} is not of the form NAME{sign}VALUE")
         table[key.strip()] = one.strip()
     return table
 
@@ -60,12 +66,17 @@ def _thresholds(where: str, text: str) -> dict[str, str]:
 
 def _reserved_memory(where: str, texts: list[str]) -> list[dict[str, Any]]:
     entries = []
-    for part in filter(None, (part for text in texts for part in text.split(";"))):
+    for part in filter(None, (part for text in texts for part in _NEXT_NODE.split(text))):
         node, colon, limits = part.partition(":")
-        if not colon or not node.strip().isdigit():
-            raise UserError(f"{where} {part}: is not of the form NODE:NAME=VALUE,..., such as 0:memory=1Gi")
-        entries.append({"numaNode": int(node), "limits": _table(where, limits)})
+        number = node.strip()
+        if not colon or not (number.isascii() and number.isdigit() and len(number) < 10):
+            raise UserError(f"{where}: {_short(part)} is not of the form NODE:NAME=VALUE,..., such as 0:memory=1Gi")
+        entries.append({"numaNode": int(number), "limits": _table(where, limits)})
     return entries
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_TOLD else text[: _LONGEST_TOLD - 3] + "...")
 
 
 # The flag -> the configuration's key, and the reader of its value.
@@ -86,5 +97,5 @@ FLAGS: Mapping[str, tuple[str, Callable[[str, Any], Any]]] = {
     "register-with-taints": ("registerWithTaints", _taints),
 }
 # Flags that may be given several times, and add up; of the others the last one counts.
-TABLE_FLAGS = frozenset(name for name, (_key, parse) in FLAGS.items() if parse in (_table, _thresholds, _taints))
+TABLE_FLAGS = frozenset(name for name, (_key, parse) in FLAGS.items() if parse in (_table, _thresholds))
 LIST_FLAGS = frozenset(("reserved-memory",))

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from numaproof.errors import UserError
@@ -33,13 +33,13 @@ def reserve(config: NodeConfig, machine: NodeDescription) -> Reservations:
     """The reservations of a configuration on a machine; a UserError where they do not fit together."""
     notes: list[str] = []
     capacity = _capacity(config, machine)
-    reserved = _reserved(config, machine, capacity)
+    reserved = _reserved(config, machine)
     asked = reserved.get("cpu", Fraction(0))
     cpus = _reserved_cpus(config, machine, asked, notes)
     if config.reserves_whole_cpus:
         reserved["cpu"] = Fraction(len(cpus))
     if config.memory_policy == "Static":
-        _check_reserved_memory(config, machine, reserved)
+        _check_reserved_memory(config, machine)
     memory = _memory_by_node(config, machine, reserved, notes)
     allocatable = {name: max(amount - reserved.get(name, 0), Fraction(0)) for name, amount in capacity.items()}
     # Huge pages are taken from ordinary memory.
@@ -64,6 +64,25 @@ def manager_config(config: NodeConfig, reserved_cpus: frozenset[int]) -> Manager
     )
 
 
+def evicted_memory(config: NodeConfig, machine: NodeDescription) -> Fraction:
+    """The memory that evictionHard keeps free; a share of all memory is a whole number of bytes."""
+    threshold = config.eviction_hard.get("memory.available", "0")
+    if not threshold.endswith("%"):
+        return parse_quantity(threshold)
+    whole = sum(node.memory for node in machine.memory_nodes)
+    return Fraction(math.floor(whole * parse_quantity(threshold[:-1]) / 100))
+
+
+def demanded_memory(config: NodeConfig, machine: NodeDescription) -> dict[str, int]:
+    """What reservedMemory has to add up to under the Static policy: the bytes of each kind of memory."""
+    reserved = _reserved(replace(config, reserved_system_cpus=None), machine)
+    return {name: value(amount) for name, amount in reserved.items() if _is_memory(name)}
+
+
+def _is_memory(name: str) -> bool:
+    return name == MEMORY or name.startswith("hugepages-")
+
+
 def _capacity(config: NodeConfig, machine: NodeDescription) -> dict[str, Fraction]:
     capacity = {
         "cpu": Fraction(len(machine.cpu_rows)),
@@ -76,7 +95,7 @@ def _capacity(config: NodeConfig, machine: NodeDescription) -> dict[str, Fractio
     return capacity
 
 
-def _reserved(config: NodeConfig, machine: NodeDescription, capacity: Mapping[str, Fraction]) -> dict[str, Fraction]:
+def _reserved(config: NodeConfig, machine: NodeDescription) -> dict[str, Fraction]:
     reserved: dict[str, Fraction] = {}
     for table in (config.system_reserved, config.kube_reserved):
         for name, amount in table.items():
@@ -85,12 +104,7 @@ def _reserved(config: NodeConfig, machine: NodeDescription, capacity: Mapping[st
         # A list of CPUs replaces every reserved amount of cpu.
         _check_online("reservedSystemCPUs", config.reserved_system_cpus, machine)
         reserved["cpu"] = Fraction(len(config.reserved_system_cpus))
-    threshold = config.eviction_hard.get("memory.available", "0")
-    if threshold.endswith("%"):
-        evicted = Fraction(math.floor(capacity[MEMORY] * parse_quantity(threshold[:-1]) / 100))
-    else:
-        evicted = parse_quantity(threshold)
-    reserved[MEMORY] = reserved.get(MEMORY, Fraction(0)) + evicted
+    reserved[MEMORY] = reserved.get(MEMORY, Fraction(0)) + evicted_memory(config, machine)
     return reserved
 
 
@@ -159,7 +173,7 @@ def _memory_by_node(
     found = {node.id: dict(config.reserved_memory.get(node.id, {})) for node in machine.memory_nodes}
     moved = []
     for name, amount in reserved.items():
-        if name != MEMORY and not name.startswith("hugepages-"):
+        if not _is_memory(name):
             continue
         left = value(amount) - sum(amounts.get(name, 0) for amounts in found.values())
         for node in sorted(machine.memory_nodes, key=lambda one: one.id):
@@ -179,7 +193,7 @@ def usable_memory(memory: int, hugepages: Mapping[str, int], resource: str) -> i
     return memory - sum(hugepages.values()) if resource == MEMORY else hugepages.get(resource, 0)
 
 
-def _check_reserved_memory(config: NodeConfig, machine: NodeDescription, reserved: Mapping[str, Fraction]) -> None:
+def _check_reserved_memory(config: NodeConfig, machine: NodeDescription) -> None:
     known = {node.id for node in machine.memory_nodes}
     totals: Counter[str] = Counter()
     for node, amounts in config.reserved_memory.items():
@@ -188,11 +202,11 @@ def _check_reserved_memory(config: NodeConfig, machine: NodeDescription, reserve
                 f"reservedMemory: NUMA node {node} does not exist on this machine; choose of {format_cpulist(known)}"
             )
         totals.update(amounts)
-    kinds = {name for name in reserved if name == MEMORY or name.startswith("hugepages-")}
-    for kind in sorted(kinds | set(totals)):
-        demanded = value(reserved.get(kind, Fraction(0)))
-        if totals[kind] != demanded:
+    demanded = demanded_memory(config, machine)
+    for kind in sorted(demanded.keys() | totals):
+        if totals[kind] != demanded.get(kind, 0):
             raise UserError(
-                f"reservedMemory: the total amount of {kind}, {totals[kind]} bytes, is not equal to the {demanded} "
+                f"reservedMemory: the total amount of {kind}, {totals[kind]} bytes, is not equal to the "
+                f"{demanded.get(kind, 0)} "
                 "bytes of systemReserved + kubeReserved + evictionHard; make them equal"
             )

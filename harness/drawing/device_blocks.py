@@ -33,27 +33,34 @@ class Devices:
         self._by_node: dict[int, list[_Device]] = {}
         self._nowhere: list[_Device] = []
         self._spread: list[_Device] = []
-        known = frozenset(scene.machine.node_ids)
+        self._strange: list[_Device] = []
+        self._known = frozenset(scene.machine.node_ids)
         for device in _offered(scene) if scene.devices else _usual(scene.machine):
-            if len(device.numa) == 1 and device.numa[0] in known:
-                self._by_node.setdefault(device.numa[0], []).append(device)
-            elif device.numa:
+            if not device.numa:
+                self._nowhere.append(device)
+            elif not self._known.issuperset(device.numa):
+                self._strange.append(device)
+            elif len(device.numa) > 1:
                 self._spread.append(device)
             else:
-                self._nowhere.append(device)
+                self._by_node.setdefault(device.numa[0], []).append(device)
 
     def of_node(self, node: int, *, folded: bool) -> tuple[DeviceGroup, ...]:
         """The devices of one NUMA node alone."""
         return self._groups(self._by_node.get(node, []), MOST_DEVICES if not folded else 0)
 
     def elsewhere(self) -> tuple[tuple[str, tuple[DeviceGroup, ...]], ...]:
-        """Those of several NUMA nodes, or of nodes that are not there, and those of none."""
-        found = (("of several NUMA nodes", self._spread), ("of no NUMA node", self._nowhere))
+        """Those of several NUMA nodes, of nodes that are not there, and of none."""
+        found = (
+            ("of several NUMA nodes", self._spread),
+            ("of NUMA nodes that this machine does not have", self._strange),
+            ("of no NUMA node", self._nowhere),
+        )
         return tuple((name, self._groups(devices, MOST_DEVICES)) for name, devices in found if devices)
 
     def marks(self) -> set[Mark]:
         """The marks that occur."""
-        everything = (*self._by_node.values(), self._nowhere, self._spread)
+        everything = (*self._by_node.values(), self._nowhere, self._spread, self._strange)
         return {self._holders.device(device.id) for devices in everything for device in devices}
 
     def _groups(self, devices: list[_Device], most: int) -> tuple[DeviceGroup, ...]:
@@ -80,7 +87,8 @@ class Devices:
         return tuple(groups)
 
     def _block(self, device: _Device) -> DeviceBlock:
-        places = f" on nodes {ids_text(device.numa)}" if len(device.numa) > 1 else ""
+        told = len(device.numa) > 1 or not self._known.issuperset(device.numa)
+        places = f" on node{'' if len(device.numa) == 1 else 's'} {ids_text(device.numa)}" if told else ""
         shown = clean(device.id, _LONGEST_ID) or "?"
         ill = "" if device.healthy else ", unhealthy"
         resource = clean(device.resource, 80) or device.kind

@@ -1,12 +1,14 @@
 """A scene as a tree of blocks: what is shown, folded, named and marked, for every renderer alike."""
 
+from collections.abc import Iterable
+
 from numaproof.fake_sysfs.sizes import format_bytes
-from numaproof.harness.drawing.blocks import Matrix, Picture, PodBlock
+from numaproof.harness.drawing.blocks import Matrix, PackageBlock, Picture, PodBlock
 from numaproof.harness.drawing.device_blocks import Devices
 from numaproof.harness.drawing.figures import distances, links
 from numaproof.harness.drawing.headline import headline
 from numaproof.harness.drawing.holders import LONGEST_LABEL, Holders
-from numaproof.harness.drawing.marks import FREE, OFFLINE, RESERVED, SEVERAL, Mark, sign
+from numaproof.harness.drawing.marks import FREE, MIXED, OFFLINE, RESERVED, SEVERAL, Mark, sign
 from numaproof.harness.drawing.node_blocks import package_blocks
 from numaproof.harness.drawing.scene import Holding, Scene, Wish
 from numaproof.harness.drawing.words import clean, count, ids_text, nodes_text
@@ -22,6 +24,7 @@ def layout(scene: Scene) -> Picture:
     holders = Holders(scene)
     devices = Devices(scene, holders)
     pods = tuple(_pod(scene, holders, pod, holding) for pod, holding in enumerate(scene.holdings[:MOST_PODS]))
+    packages = package_blocks(scene, holders, devices)
     figures = (distances(machine), links(machine))
     wish = scene.wish
     return Picture(
@@ -30,8 +33,8 @@ def layout(scene: Scene) -> Picture:
         refused="" if wish is None else _refused(wish),
         pods=pods,
         more="" if len(scene.holdings) <= MOST_PODS else f"and {len(scene.holdings) - MOST_PODS} more pods",
-        signs=_signs(scene, holders, devices),
-        packages=package_blocks(scene, holders, devices),
+        signs=_signs(scene, holders, devices, packages),
+        packages=packages,
         elsewhere=devices.elsewhere(),
         matrices=tuple(figure for figure in figures if isinstance(figure, Matrix)),
         notes=(*(figure for figure in figures if isinstance(figure, str) and figure), *_notes(scene)),
@@ -60,12 +63,22 @@ def _pod(scene: Scene, holders: Holders, pod: int, holding: Holding) -> PodBlock
     return PodBlock(mark, sign(mark), holders.labels[pod], "; ".join(told) or "nothing of its own")
 
 
-def _signs(scene: Scene, holders: Holders, devices: Devices) -> tuple[tuple[Mark, str], ...]:
+def _signs(
+    scene: Scene, holders: Holders, devices: Devices, packages: Iterable[PackageBlock]
+) -> tuple[tuple[Mark, str], ...]:
     """What marks mean that are not a pod's, of those that can be seen; a bare machine is free, which goes unsaid."""
     marks = {holders.cpu(cpu) for cpu in scene.machine.cpus} | devices.marks()
     if any(scene.reserved_memory.values()):
         marks.add(RESERVED)
-    meanings = {FREE: "free", RESERVED: "reserved for the system", OFFLINE: "offline", SEVERAL: "held by several pods"}
+    blocks = [node for package in packages for node in package.nodes]
+    marks |= {piece.mark for node in blocks for piece in (*node.cpus, *node.memory) if piece.mark == MIXED}
+    meanings = {
+        FREE: "free",
+        RESERVED: "reserved for the system",
+        MIXED: "pods with little each",
+        OFFLINE: "offline",
+        SEVERAL: "held by several pods",
+    }
     return tuple(
         (mark, text) for mark, text in meanings.items() if mark in marks and not (mark == FREE and scene.is_bare)
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-Kind = Literal["pod", "several", "reserved", "offline", "free"]
+Kind = Literal["pod", "mixed", "several", "reserved", "offline", "free"]
 
 
 class Mark(NamedTuple):
@@ -16,9 +16,10 @@ class Mark(NamedTuple):
 FREE = Mark("free")
 RESERVED = Mark("reserved")
 OFFLINE = Mark("offline")
+MIXED = Mark("mixed")  # what pods have of which each has too little to be shown
 SEVERAL = Mark("several")  # more than one pod claims it, which no kubelet grants
 
-SIGNS: Mapping[Kind, str] = {"free": ".", "reserved": "r", "offline": "x", "several": "*"}
+SIGNS: Mapping[Kind, str] = {"free": ".", "mixed": "+", "reserved": "r", "offline": "x", "several": "*"}
 COLOURS = 8  # that are told apart in light and dark and by people who see few; then they come again, with a rim
 
 
@@ -45,4 +46,4 @@ def owner(holders: Sequence[int]) -> Mark | None:
 
 def order(mark: Mark) -> tuple[int, int]:
     """Sort key of a bar's pieces: the system's, then the pods', what nobody can use, and last what is free."""
-    return ("reserved", "pod", "several", "offline", "free").index(mark.kind), mark.pod
+    return ("reserved", "pod", "mixed", "several", "offline", "free").index(mark.kind), mark.pod

@@ -10,13 +10,15 @@ from numaproof.harness.drawing.blocks import Cell, Detail, DeviceGroup, NodeBloc
 from numaproof.harness.drawing.device_blocks import Devices
 from numaproof.harness.drawing.holders import Holders
 from numaproof.harness.drawing.marks import FREE, RESERVED, Mark, order
+from numaproof.harness.drawing.pieces import at_most
 from numaproof.harness.drawing.scene import Scene
 from numaproof.harness.drawing.words import clean, count, ids_text, nodes_text
 
 MOST_CELLS = 512  # CPUs of a machine that are drawn one by one
 MOST_BOXES = 16  # NUMA nodes with CPUs that are drawn large
 MOST_TILES = 64  # nodes that are drawn one by one where they are alike and untouched
-MOST_PIECES = 24  # of a bar; with more, all that one holder has is one piece
+MOST_PIECES = 24  # of a bar; with more, all that one holder has is one piece, and then the smallest are
+MOST_IN_TILE = 8  # likewise
 _LONGEST_WISH = 240
 
 
@@ -82,7 +84,7 @@ def _block(
     marks = {cpu.id: holders.cpu(cpu) for cpu in cpus}
     online = sum(cpu.online for cpu in cpus)
     free = sum(mark == FREE for mark in marks.values())
-    memory, memory_told, memory_short = _memory(scene, holders, node)
+    memory, memory_told, memory_short = _memory(scene, holders, node, detail)
     name = nodes_text([node.id])
     told, short = _cpus_told(scene, free, online) if cpus else ("no CPUs", "no CPUs")
     cores = _cores(cpus)
@@ -95,7 +97,7 @@ def _block(
         told=told,
         short=short,
         cores=tuple(_cells(core, marks, holders, kinds) for core in cores) if detail == "cells" else (),
-        cpus=() if detail == "cells" else tuple(_pieces(cores, marks, holders, whole=detail == "tile")),
+        cpus=() if detail == "cells" else _pieces(cores, marks, holders, whole=detail == "tile"),
         memory=memory,
         memory_told=memory_told,
         memory_short=memory_short,
@@ -130,7 +132,7 @@ def _cells(core: list[Cpu], marks: dict[int, Mark], holders: Holders, kinds: dic
     return tuple(found)
 
 
-def _pieces(cores: list[list[Cpu]], marks: dict[int, Mark], holders: Holders, *, whole: bool) -> list[Piece]:
+def _pieces(cores: list[list[Cpu]], marks: dict[int, Mark], holders: Holders, *, whole: bool) -> tuple[Piece, ...]:
     """CPUs as pieces of a bar: cores side by side that are alike, each holder's apart; or all of a holder in one."""
     runs: list[tuple[Mark, list[int]]] = []
     if not whole:
@@ -142,23 +144,25 @@ def _pieces(cores: list[list[Cpu]], marks: dict[int, Mark], holders: Holders, *,
         for cpu, mark in marks.items():
             by_mark.setdefault(mark, []).append(cpu)
         runs = [(mark, by_mark[mark]) for mark in sorted(by_mark, key=order)]
-    return [
+    found = [
         Piece(mark, len(ids), count(len(ids), "CPU"), f"CPUs {ids_text(ids)}: {holders.name(mark)}")
         for mark, ids in runs
     ]
+    return at_most(found, MOST_IN_TILE if whole else MOST_PIECES, lambda amount: count(amount, "CPU"))
 
 
-def _memory(scene: Scene, holders: Holders, node: NumaNode) -> tuple[tuple[Piece, ...], str, str]:
+def _memory(scene: Scene, holders: Holders, node: NumaNode, detail: Detail) -> tuple[tuple[Piece, ...], str, str]:
     """A node's memory as pieces of a bar, and what is free of it in words, many and few."""
     parts = [(RESERVED, scene.reserved_memory.get(node.id, 0))]
     parts += [(Mark("pod", pod), holding.memory.get(node.id, 0)) for pod, holding in enumerate(scene.holdings)]
     free = node.memory - sum(size for _, size in parts)
     parts.append((FREE, max(free, 0)))
-    pieces = tuple(
+    found = [
         Piece(mark, size, format_bytes(size), f"memory: {format_bytes(size)} {holders.name(mark)}")
         for mark, size in parts
         if size > 0
-    )
+    ]
+    pieces = at_most(found, MOST_IN_TILE if detail == "tile" else MOST_PIECES, format_bytes)
     if free < 0:
         return pieces, f"{format_bytes(-free)} more than its {format_bytes(node.memory)} held", "overfull"
     if not node.memory:

@@ -12,7 +12,7 @@ _WIDTHS = (
 )
 _USUAL = 7.65  # of the other letters and of figures
 _FOREIGN = 12.0  # of a character beyond ASCII
-_BOLD = 1.16
+_BOLD = 1.18
 _OF = {letter: width for letters, width in _WIDTHS for letter in letters}
 
 

@@ -46,6 +46,7 @@ _RULES = (
     ".np-reserved rect{fill:var(--np-kept)}.np-reserved path{stroke:var(--np-hatch);stroke-width:1.4}",
     ".np-reserved .np-sign{paint-order:stroke;stroke:var(--np-kept);stroke-width:3px}",
     ".np-offline rect{fill:none;stroke:var(--np-faint);stroke-dasharray:2 2}.np-offline .np-sign{fill:var(--np-soft)}",
+    ".np-mixed rect{fill:var(--np-faint)}.np-mixed text{fill:var(--np-page)}",
     ".np-several rect{fill:var(--np-alarm)}.np-several text{fill:#fff}",
     ".np-chip rect{stroke:var(--np-line)}.np-ill rect{stroke:var(--np-alarm);stroke-width:2;stroke-dasharray:3 2}",
     ".np-again rect{stroke:var(--np-ink);stroke-width:1.5}",

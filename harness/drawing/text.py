@@ -31,7 +31,7 @@ _INSTEAD = {"│": "|", "┊": "!", "┌": "+", "─": "-", "├": "+", "└": "
 
 _POD_COLOURS = ("94", "33", "32", "95", "36", "31", "93", "92")
 assert len(_POD_COLOURS) == COLOURS
-_KIND_COLOURS: Mapping[Kind, str] = {"reserved": "2", "offline": "90", "several": "41;97"}
+_KIND_COLOURS: Mapping[Kind, str] = {"reserved": "2", "mixed": "90", "offline": "90", "several": "41;97"}
 
 
 def draw_text(scene: Scene, width: int = 80, *, colour: bool = False) -> list[str]:

@@ -1,9 +1,10 @@
 """How a node could be configured instead."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from numaproof.fake_sysfs.lists import format_cpulist
+from numaproof.harness.explain.amounts import quantity, short_amount
 from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.change import Change
 from numaproof.harness.explain.replica import Replica, with_policy
@@ -11,6 +12,8 @@ from numaproof.harness.explain.stock import CPU
 from numaproof.harness.providers.cpu.options import parse_options
 from numaproof.harness.providers.memory.state import MEMORY
 from numaproof.harness.vocabulary import KUBELET_POLICIES, SCOPES
+
+_KIB, _MIB = 1 << 10, 1 << 20
 
 
 def scope(replica: Replica) -> Iterator[Change]:
@@ -95,20 +98,34 @@ def _reserved_cpus(replica: Replica) -> Iterator[Change]:
 
 
 def _reserved_memory(replica: Replica) -> Iterator[Change]:
-    """As much memory of one NUMA node."""
+    """As much memory: all of it on one NUMA node, or equal parts on all of them; huge pages go with all of it."""
     config = replica.setup.config
     kinds = sorted({kind for table in config.reserved_memory.values() for kind in table})
     totals = {kind: sum(table.get(kind, 0) for table in config.reserved_memory.values()) for kind in kinds}
-    for node in replica.setup.description.memory_nodes:
-        changed = {node.id: totals}
-        if totals.get(MEMORY, 0) < node.memory and changed != config.reserved_memory:
-            listed = [{"numaNode": node.id, "limits": {kind: str(amount) for kind, amount in totals.items()}}]
-            yield Change(
-                f"reserve all memory on NUMA node {node.id}",
-                {"config": {"reservedMemory": listed}},
-                None,
-                replace(config, reserved_memory=changed),
+    nodes = replica.setup.description.memory_nodes
+    for node in nodes:
+        if totals.get(MEMORY, 0) < node.memory:
+            yield from _reserving(
+                replica, f"take all memory that is reserved from NUMA node {node.id}", {node.id: totals}
             )
+    unit = next((one for one in (_MIB, _KIB) if totals.get(MEMORY, 0) % one == 0), 1)
+    share = totals.get(MEMORY, 0) // len(nodes) // unit * unit
+    if share and len(nodes) > 1 and all(share < node.memory for node in nodes):
+        rest = totals[MEMORY] - share * len(nodes)
+        parts = {node.id: share + (rest if node is nodes[0] else 0) for node in nodes}
+        kept = {node: {**config.reserved_memory.get(node, {}), MEMORY: part} for node, part in parts.items()}
+        yield from _reserving(replica, f"reserve {short_amount(MEMORY, share)} of memory on every NUMA node", kept)
+
+
+def _reserving(replica: Replica, text: str, memory: Mapping[int, Mapping[str, int]]) -> Iterator[Change]:
+    config = replica.setup.config
+    if memory != config.reserved_memory:
+        listed = [
+            {"numaNode": node, "limits": {kind: quantity(amount) for kind, amount in table.items()}}
+            for node, table in memory.items()
+        ]
+        change = {"config": {"reservedMemory": listed}}
+        yield Change(text, change, None, replace(config, reserved_memory=memory))
 
 
 def memory_manager_off(replica: Replica) -> Iterator[Change]:

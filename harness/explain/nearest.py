@@ -62,15 +62,22 @@ def nearest(explanation: Explanation) -> Nearest | None:
 
 
 def _as_a_whole(stocks: Iterable[Stock], node_ids: Sequence[int]) -> Nearest | None:
-    amounts = _amounts(stocks, node_ids)
+    # An allocation takes what it finds, of whatever NUMA node, or of none.
+    amounts = _amounts(stocks, node_ids, anywhere=True)
     lacking = _lacking(amounts)
     return Nearest((), lacking, tuple(one for one in amounts if one not in lacking)) if lacking else None
 
 
-def _amounts(stocks: Iterable[Stock], nodes: Iterable[int]) -> tuple[Amount, ...]:
+def _amounts(stocks: Iterable[Stock], nodes: Iterable[int], *, anywhere: bool = False) -> tuple[Amount, ...]:
+    """What some NUMA nodes have free; with what belongs to none where that counts: `anywhere`, or if all does."""
     ids = tuple(nodes)
     return tuple(
-        Amount(one.resource, one.wanted, sum(one.free.get(node, 0) for node in ids) + one.nowhere) for one in stocks
+        Amount(
+            one.resource,
+            one.wanted,
+            sum(one.free.get(node, 0) for node in ids) + (one.nowhere if anywhere or not one.total else 0),
+        )
+        for one in stocks
     )
 
 
@@ -91,7 +98,7 @@ def _fewest(stocks: Iterable[Stock], nodes: int) -> int:
     """How many NUMA nodes have what is wanted if nobody else has any; one more than there are: all have too little."""
     found = 1
     for stock in stocks:
-        left, number = stock.wanted - stock.nowhere, 0
+        left, number = stock.wanted - (0 if stock.total else stock.nowhere), 0
         for most in sorted(stock.most.values(), reverse=True):
             if left <= 0:
                 break

@@ -5,18 +5,20 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate
 
-from numaproof.harness.explain.amounts import amount_text, short_amount
+from numaproof.harness.explain.amounts import amount_text, quantity, short_amount
 from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.change import Change
 from numaproof.harness.explain.replica import Replica
 from numaproof.harness.explain.stock import CPU
 from numaproof.harness.pods.pod import Container, Pod
+from numaproof.harness.pods.qos import is_pinned
 from numaproof.harness.pods.quantity import parse_quantity, value
 from numaproof.harness.providers.cpu.requests import exclusive_cpus
 from numaproof.harness.providers.cpu.topology import Level
 from numaproof.harness.providers.memory.state import MEMORY
 
 _MIB = 1 << 20
+_MOST_MORE = 2  # times as many CPUs: nobody wants 65 instead of 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ def shrinking(replica: Replica, pod: Pod, blame: Blame) -> Shrinking | None:
         (one for one in pod.all_containers() if blame.container in ("", one.name) and _asked(pod, one, resource)),
         key=lambda one: -_asked(pod, one, resource),
     )
-    if not missing or not asking_most:
+    if not missing or not asking_most or (blame.shortage is not None and not is_pinned(pod)):
         return None
     container = asking_most[0]
     now = _asked(pod, container, resource)
@@ -71,6 +73,34 @@ def _missing(blame: Blame) -> set[int]:
     return {stock.wanted - free for free in (*stock.free.values(), *together) if free < stock.wanted}
 
 
+def fitting(replica: Replica, pod: Pod, blame: Blame) -> Iterator[Change]:
+    """To ask for just so much less that the node as a whole has enough, of what `shrinking` does not know: requests
+    that are not limits, and parts of CPUs.
+    """
+    short = blame.shortage
+    if short is None:
+        return
+    resource = short.resource
+    over = Fraction(short.requested - (short.capacity - short.used), 1000 if resource == CPU else 1)
+    unit = Fraction(1, 1000) if resource == CPU else Fraction(_unit(replica, resource))
+    asking_most = sorted(pod.all_containers(), key=lambda one: -one.requests.get(resource, Fraction(0)))
+    for container in asking_most:
+        now = container.requests.get(resource, Fraction(0))
+        less = (now - over) // unit * unit
+        if less <= 0 or (is_pinned(pod) and (resource != CPU or exclusive_cpus(pod, container))):
+            continue
+        asked = f"{less * 1000}m" if resource == CPU else _quantity(resource, value(less))
+        texts = [
+            f"{float(one * 1000):g}m CPUs" if resource == CPU else amount_text(resource, value(one))
+            for one in (less, now)
+        ]
+        yield Change(
+            f"ask for {texts[0]} instead of {texts[1]} in container {container.name}, as request and limit",
+            {"pod": {container.name: {resource: asked}}},
+            asking(pod, container.name, {resource: Fraction(less)}),
+        )
+
+
 def whole_cores(replica: Replica, pod: Pod) -> Iterator[Change]:
     """To ask for as many CPUs as fill whole cores, more or fewer."""
     per_core = replica.managers.cpu.topology.cpus_per_core
@@ -90,7 +120,7 @@ def whole_cores(replica: Replica, pod: Pod) -> Iterator[Change]:
 
 
 def wider(replica: Replica, pod: Pod, blame: Blame) -> Iterator[Change]:
-    """To ask for just so many more CPUs that they need more NUMA nodes, as other resources do."""
+    """To ask for just so many more CPUs that they need more NUMA nodes, as others do; twice as many at most."""
     groups = replica.managers.cpu.topology.groups[Level.NODE].values()
     sizes = sorted((group.bit_count() for group in groups), reverse=True)
     unit = _unit(replica, CPU)
@@ -100,7 +130,7 @@ def wider(replica: Replica, pod: Pod, blame: Blame) -> Iterator[Change]:
             continue
         for count in range(1, len(sizes)):
             amount = -(-(sum(sizes[:count]) + 1) // unit) * unit
-            if amount > now:
+            if now < amount <= now * _MOST_MORE:
                 yield Change(
                     f"ask for {amount} CPUs instead of {now} in container {container.name}: they need "
                     f"{count + 1} NUMA nodes then",
@@ -186,9 +216,7 @@ def _unit(replica: Replica, resource: str) -> int:
 
 def _quantity(resource: str, amount: int) -> str:
     """An amount as a manifest has it."""
-    if resource == MEMORY and amount % _MIB == 0:
-        return f"{amount // _MIB}Mi"
-    return str(amount)
+    return quantity(amount) if resource == MEMORY else str(amount)
 
 
 def _listed(asked: Mapping[str, str]) -> str:

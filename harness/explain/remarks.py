@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from numaproof.harness.explain import blame as causes
-from numaproof.harness.explain import cpu_remarks
+from numaproof.harness.explain import cpu_remarks, remarks_devices, remarks_memory
 from numaproof.harness.explain.explanation import Explanation
 from numaproof.harness.explain.places import said_in
 from numaproof.harness.explain.remark import Remark, Rule
@@ -19,7 +19,7 @@ _OF_ONE_NODE = ("single-numa-node",)
 
 def remarks(explanation: Explanation) -> tuple[Remark, ...]:
     """All that is known of a case."""
-    return tuple(remark for rule in (*_RULES, *cpu_remarks.RULES) for remark in rule(explanation))
+    return tuple(remark for rule in _RULES for remark in rule(explanation))
 
 
 def _init_containers(explanation: Explanation) -> Iterator[Remark]:
@@ -198,4 +198,7 @@ _RULES: tuple[Rule, ...] = (
     _unaligned_options,
     _overlapping,
     _empty_topologies,
+    *cpu_remarks.RULES,
+    *remarks_memory.RULES,
+    *remarks_devices.RULES,
 )

@@ -16,6 +16,7 @@ from numaproof.harness.explain.config_changes import (
 )
 from numaproof.harness.explain.pod_changes import (
     Shrinking,
+    fitting,
     guaranteed,
     sharing,
     sharing_init,
@@ -57,6 +58,7 @@ def find_remedies(
     found: list[Remedy] = []
     if blame.what not in (POLICY, QOS):
         found += _first(trials, whole_cores(replica, pod))
+        found += _first(trials, fitting(replica, pod, blame))
         less = shrinking(replica, pod, blame)
         found += (trials.largest(less) if less else []) or _joint_shrinking(trials, replica, pod, blame)
         found += _first(trials, wider(replica, pod, blame))
@@ -118,7 +120,7 @@ def _joint_shrinking(trials: "_Trials", replica: Replica, pod: Pod, blame: Blame
 
 def _removals(trials: "_Trials", replica: Replica, blame: Blame) -> list[Remedy]:
     """Single pods that could go; where no single one is enough, the smallest set that is found."""
-    single = _first(trials, removals(replica), _MOST_REMOVALS)
+    single = _first(trials, removals(replica, blame), _MOST_REMOVALS)
     if single:
         return single
     sets = [found for group in joint_removals(replica, blame) if (found := _enough(trials, group))]

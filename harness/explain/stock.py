@@ -1,10 +1,14 @@
-"""What is wanted of a resource, and what each NUMA node has of it: the amounts that explanations name."""
+"""What is wanted of a resource, and what each NUMA node has of it: the amounts that explanations name.
+
+What a container holds already, as one of its resources was given before another failed, counts as free for it.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 
+from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.managers import Managers
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.pods.qos import is_pinned
@@ -28,6 +32,7 @@ class Stock:
     most: Mapping[int, int]  # that pods can have if nobody else has any
     total: Mapping[int, int]  # with what is reserved, or not healthy
     nowhere: int = 0  # free devices that belong to no NUMA node
+    ill: int = 0  # devices that their plugin finds unhealthy, wherever they are
 
     @property
     def best(self) -> int:
@@ -44,14 +49,15 @@ def fewest_with(amounts: Mapping[int, int], wanted: int) -> int:
 def stocks(managers: Managers, pod: Pod, container: Container | None) -> dict[str, Stock]:
     """What a container, or the whole pod (None), asks the managers for, and what there is of it now."""
     found: dict[str, Stock] = {}
-    for stock in (_cpus(managers, pod, container), *_memory(managers, pod, container)):
+    own = managers.assignment(pod.uid, container.name) if container else Assignment()
+    for stock in (_cpus(managers, pod, container, own), *_memory(managers, pod, container)):
         if stock.wanted:
             found[stock.resource] = stock
     for resource in sorted({name for one in _asking(pod, container) for name in one.limits}):
         if managers.devices.manages(resource):
             limit = partial(_limit, resource)
             wanted = limit(container) if container else pod_total(pod, limit, 0)
-            found[resource] = _devices(managers, resource, wanted)
+            found[resource] = _devices(managers, resource, wanted, own)
     return found
 
 
@@ -63,7 +69,7 @@ def _limit(resource: str, container: Container) -> int:
     return value(container.limits[resource]) if resource in container.limits else 0
 
 
-def _cpus(managers: Managers, pod: Pod, container: Container | None) -> Stock:
+def _cpus(managers: Managers, pod: Pod, container: Container | None, own: Assignment) -> Stock:
     cpu = managers.cpu
     wanted = exclusive_cpus(pod, container) if container else exclusive_cpus_of_pod(pod)
     allocatable = cpu.allocatable
@@ -73,7 +79,7 @@ def _cpus(managers: Managers, pod: Pod, container: Container | None) -> Stock:
     for one, node in cpu.topology.node_of.items():
         total[node] += 1
         most[node] += one in allocatable
-    for one in cpu.free:
+    for one in {*cpu.free, *own.cpus}:
         free[cpu.topology.node_of[one]] += 1
     return Stock(CPU, wanted, free, most, total)
 
@@ -98,18 +104,20 @@ def _memory(managers: Managers, pod: Pod, container: Container | None) -> list[S
     ]
 
 
-def _devices(managers: Managers, resource: str, wanted: int) -> Stock:
+def _devices(managers: Managers, resource: str, wanted: int, own: Assignment) -> Stock:
     free: dict[int, int] = {}
     most: dict[int, int] = {}
     total: dict[int, int] = {}
-    unused = managers.devices.free().get(resource, frozenset())
     healthy = managers.devices.healthy().get(resource, frozenset())
-    nowhere = 0
+    unused = managers.devices.free().get(resource, frozenset())
+    unused |= healthy.intersection(one.id for one in own.devices.get(resource, ()))
+    nowhere = ill = 0
     for one, mask in managers.devices.masks(resource).items():
         nodes = ids_of(mask)
         nowhere += not nodes and one in unused
+        ill += one not in healthy
         for node in nodes:
             total[node] = total.get(node, 0) + 1
             most[node] = most.get(node, 0) + (one in healthy)
             free[node] = free.get(node, 0) + (one in unused)
-    return Stock(resource, wanted, free, most, total, nowhere)
+    return Stock(resource, wanted, free, most, total, nowhere, ill)

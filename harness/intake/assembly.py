@@ -142,7 +142,8 @@ def setup_of(
     config = config_of(told, semantics)
     if state is not None:
         config = _with_reserved_memory(config, _reserved_memory(description, state, said))
-    config = completed(config, description, said, given=bool(told), free=state.shared_cpus if state else None)
+    given = settings is not None or bool(told)
+    config = completed(config, description, said, given=given, free=state.shared_cpus if state else None)
     if state is not None:
         config = _with_told_cpus(config, description, state, said)
     reservations = reserve(config, description)
@@ -240,7 +241,8 @@ def _reserved_memory(
         if any(size < 0 for size in kept.values()):
             said.say("the machine has less memory than PodResources lists, so what is reserved is not taken from there")
             return None
-        reserved[node.id] = {kind: size for kind, size in kept.items() if size}
+        if any(kept.values()):
+            reserved[node.id] = {kind: size for kind, size in kept.items() if size}
     return None if free else reserved
 
 

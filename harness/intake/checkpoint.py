@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.lists import parse_cpulist
@@ -14,6 +14,7 @@ from numaproof.harness.node.state.checksum import text_checksum
 
 _HIGHEST_ID = 9999  # of a CPU or NUMA node; Linux has at most 8192 CPUs
 _DIGITS = re.compile(r"\s{0,9}[0-9]{1,9}\s{0,9}", re.ASCII)
+_LONGEST_NAME = 317  # characters: a resource's domain, a slash and its name
 _LONGEST_LIST = 4096  # characters of a list of CPUs
 
 
@@ -27,10 +28,13 @@ class Checkpoint:
     elided: tuple[Elision, ...]
 
 
-def read_checkpoint(text: str, where: str, keys: Collection[str], what: str) -> Checkpoint:
-    """The last object of a text that has one of the keys; a UserError if there is none."""
+def read_checkpoint(text: str, where: str, keys: Collection[str], what: str, foreign: str = "") -> Checkpoint:
+    """The last object of a text that has one of the keys, if there is one without the `foreign` key, that of another
+    file; a UserError if there is none.
+    """
     read = read_json(text, where)
     found = [one for one in read.values if isinstance(one, dict) and not one.keys().isdisjoint(keys)]
+    found = [one for one in found if foreign not in one] or found
     if not found:
         raise UserError(f"{where}: is not a {what}; give a JSON object with {', '.join(keys)}")
     notes = list(read.notes)
@@ -75,7 +79,7 @@ def check_sum(where: str, notes: list[str], stored: Any, compute: Callable[[], i
     """Note a checksum that is not that of the content."""
     try:
         fits = stored == compute()
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (LookupError, TypeError, ValueError, AttributeError):
         return  # the content is not complete, which is noted where it is read
     if not fits and stored is not None:
         notes.append(f"{where}: the checksum does not fit: edited or damaged")
@@ -114,6 +118,11 @@ def _is_reasonable(listed: str) -> bool:
         if int(ends[0]) > int(ends[-1]) or count > _HIGHEST_ID + 1:
             return False
     return True
+
+
+def is_name(value: Any) -> TypeGuard[str]:
+    """Whether a value of JSON can be a uid, or the name of a container or resource, that messages repeat."""
+    return isinstance(value, str) and 0 < len(value) <= _LONGEST_NAME and value.isprintable()
 
 
 def is_id(value: Any) -> bool:

@@ -1,19 +1,30 @@
-"""A kubelet's flags, wherever they stand: `ps`, a systemd unit, an environment file, a log, k3s, rke2, k0s."""
+"""A kubelet's flags, wherever they stand: `ps`, a systemd unit, an environment file, a log, k3s, rke2, minikube."""
 
 import difflib
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from numaproof.harness.decision.config import Setting
 from numaproof.harness.decision.kubelet_flags import FLAGS, LIST_FLAGS, TABLE_FLAGS, flag_settings
 from numaproof.harness.intake.paste import is_elision, shown
 
+FILE_FLAGS = ("config", "config-dir")  # that name files of a configuration
+
+# A quoted value does not begin with a dash: what does holds flags of its own, as `--kubelet-extra-args '--v=2'`. Prose
+# has a long dash where two were written.
 _FLAG = re.compile(
-    r"(?<![\w-])--?(?P<name>[a-z][a-z0-9_-]{2,60})(?:(?P<sign>=|[ \t]+)(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[^\s\"'\\-][^\s\"'\\]*|))?"
+    r"(?<![\w-])(?:--|[–—])(?P<name>[a-z][a-z0-9_-]{2,60})"  # noqa: RUF001 (the dashes are meant)
+    r"(?:(?:=|[ \t]+)(?P<value>\"(?![ \t]*-)[^\"\n]*\"|'(?![ \t]*-)[^'\n]*'|[^\s\"'`\\-][^\s\"'`\\]*|))?"
 )
-_LOGGED = re.compile(r"FLAG: --(?P<name>[a-z0-9-]{1,80})=\"(?P<value>[^\"\n]*)\"")
-# k3s and rke2: --kubelet-arg=NAME=VALUE, --kubelet-arg NAME=VALUE, with or without dashes and quotes.
-_WRAPPED = re.compile(r"--kubelet-arg(?:=|[ \t]+)[\"']?(?:--)?(?=[a-z])")
+# Of a log in JSON the quotes are escaped.
+_LOGGED = re.compile(r"FLAG: --(?P<name>[a-z0-9-]{1,80})=\\?\"(?P<value>[^\"\\\n]*)\\?\"")
+# --kubelet-arg=NAME=VALUE of k3s and rke2, with or without dashes and quotes; --extra-config=kubelet.NAME of minikube.
+_WRAPPED = re.compile(r"--(?:kubelet-arg(?:=|[ \t]+)[\"']?(?:--)?|extra-config(?:=|[ \t]+)[\"']?kubelet\.)(?=[a-z])")
+_LISTED = re.compile(r"(--[a-z][a-z0-9_-]{2,60})[\"'],\s*[\"'](?!-)")  # ["--reserved-cpus", "0-1"]
+_COMMENT = re.compile(r"\s*[#;](?!.*\b(?:kubelet|k3s|rke2|k0s|minikube)[ \t])")
+_OTHER_PROGRAMS = re.compile(r"\b(?:kube-(?:apiserver|controller-manager|proxy|scheduler)|etcd|containerd)\b")
 _OF_NUMA = re.compile(r"numa|topology|cpu-manager|memory-manager|reserved|cgroups-per-qos|node-allocatable")
 _SILENT = frozenset(("cpu-manager-reconcile-period", "system-reserved-cgroup", "kube-reserved-cgroup"))
 # What a log shows of flags that nobody gave; a configuration file may say otherwise.
@@ -33,8 +44,7 @@ class CommandLine:
 
 def names_flags(text: str) -> bool:
     """Whether a text has a flag of a kubelet that concerns us, or names its configuration."""
-    known = (_normal(found["name"]) for found in _FLAG.finditer(_joined(text)))
-    return any(name in FLAGS or name in ("config", "config-dir") for name in known)
+    return any(name in FLAGS or name in FILE_FLAGS for name, _value in _flags(text))
 
 
 def shows_flags(text: str) -> bool:
@@ -43,56 +53,65 @@ def shows_flags(text: str) -> bool:
 
 
 def read_command_line(text: str, where: str) -> CommandLine:
-    """The flags of a text, in the order of the text: of one that is given twice the last counts, tables add up."""
-    found = [(_normal(one["name"]), _value(one["value"])) for one in _FLAG.finditer(_joined(text))]
-    return _command_line(found[:_MOST_FLAGS], where)
+    """The flags of a text, in the order of the text; comments and the lines of other programs are left out."""
+    return command_line_of(islice(_flags(text), _MOST_FLAGS), where)
 
 
 def read_logged_flags(text: str, where: str) -> CommandLine:
     """The flags that a log tells; those at their defaults were perhaps not given, and are left out."""
-    found = [(one["name"], one["value"]) for one in _LOGGED.finditer(text)]
+    found = [(one["name"], one["value"]) for one in islice(_LOGGED.finditer(text), _MOST_FLAGS)]
     given = [
         (name, value)
-        for name, value in found[:_MOST_FLAGS]
+        for name, value in dict.fromkeys(found)  # a kubelet that was started again tells them again
         if value not in _DEFAULTS and not (name == "eviction-hard" and _DEFAULT_EVICTION in value)
     ]
-    return _command_line([one for one in given if one[0] in FLAGS or one[0].startswith("config")], where)
+    return command_line_of([one for one in given if one[0] in FLAGS or one[0] in FILE_FLAGS], where)
 
 
-def _joined(text: str) -> str:
+def command_line_of(flags: Iterable[tuple[str, str | None]], where: str) -> CommandLine:
+    """Flags and their values (None: it has none): of one that is given twice the last counts, tables add up."""
+    given: dict[str, list[str]] = {}
+    notes: dict[str, None] = {}
+    files: dict[str, None] = {}
+    for name, value in flags:
+        if name in FILE_FLAGS and value:
+            files[value] = None
+        elif name in FLAGS:
+            if value is None or is_elision(value) or value.startswith("$"):
+                notes[f"{where}: --{name}: its value is not there"] = None
+                continue
+            values = given.setdefault(name, [])
+            if values and name not in LIST_FLAGS | TABLE_FLAGS:
+                if values[-1] != value:
+                    notes[f"{where}: --{name}: is given twice; the last one counts"] = None
+                values.clear()
+            values.append(value)
+        elif name not in _SILENT and (note := _concern(name, where)):
+            notes[note] = None
+    texts = {name: values if name in LIST_FLAGS else ",".join(values) for name, values in given.items()}
+    return CommandLine(flag_settings(texts, where), tuple(files), tuple(notes))
+
+
+def _flags(text: str) -> Iterator[tuple[str, str | None]]:
+    """The flags of a text; a line of them that stands there twice (of `ps` and `systemctl status`) is read once."""
+    seen = set()
     text = re.sub(r"\\[ \t]*\n", " ", text).replace('\\"', '"')
-    return _WRAPPED.sub("--", text)
-
-
-def _normal(name: str) -> str:
-    return name.replace("_", "-")
+    for line in _WRAPPED.sub("--", _LISTED.sub(r"\1=", text)).split("\n"):
+        first = _FLAG.search(line)
+        if first is None:
+            continue
+        before, told = line[: first.start()], line[first.start() :]
+        if told in seen or _COMMENT.match(before) or _OTHER_PROGRAMS.search(before):
+            continue
+        seen.add(told)
+        for found in _FLAG.finditer(told):
+            yield found["name"].replace("_", "-"), _value(found["value"])
 
 
 def _value(text: str | None) -> str | None:
-    return None if text is None else text.strip("\"'").rstrip(",;]") if text[:1] not in "\"'" else text.strip("\"'")
-
-
-def _command_line(found: list[tuple[str, str | None]], where: str) -> CommandLine:
-    given: dict[str, str | list[str]] = {}
-    notes: dict[str, None] = {}
-    files: dict[str, None] = {}
-    for name, value in found:
-        if name in ("config", "config-dir") and value:
-            files[value] = None
-        elif name in FLAGS:
-            if not value or is_elision(value):
-                notes[f"{where}: --{name}: its value is not there"] = None
-            elif name in LIST_FLAGS:
-                given[name] = [*given.get(name, []), value]
-            elif name in TABLE_FLAGS and name in given:
-                given[name] = f"{given[name]},{value}"
-            else:
-                if given.get(name, value) != value:
-                    notes[f"{where}: --{name}: is given twice; the last one counts"] = None
-                given[name] = value
-        elif name not in _SILENT and (note := _concern(name, where)):
-            notes[note] = None
-    return CommandLine(flag_settings(given, where), tuple(files), tuple(notes))
+    if not text:
+        return None
+    return text[1:-1] if text[0] in "\"'" else text.rstrip(",;]).") or None
 
 
 def _concern(name: str, where: str) -> str | None:

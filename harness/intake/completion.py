@@ -1,14 +1,19 @@
 """A configuration completed: what a kubelet would not start without is assumed, and said."""
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.decision.config import NodeConfig
 from numaproof.harness.decision.managers import NodeDescription
-from numaproof.harness.pods.quantity import bytes_text, parse_quantity, value
+from numaproof.harness.decision.reservations import demanded_memory, evicted_memory, usable_memory
+from numaproof.harness.pods.quantity import bytes_text
 from numaproof.harness.providers.memory.state import MEMORY
-from numaproof.harness.vocabulary import SMALLEST_NODE_LIMIT
+from numaproof.harness.vocabulary import SELECTING_POLICY, SMALLEST_NODE_LIMIT
+
+_LEAST_MEMORY = 100 << 20  # bytes: what a kubelet keeps free where nobody says how much
 
 
 class Assumptions:
@@ -37,9 +42,10 @@ def completed(
     if not given:
         config = replace(config, topology_policy="single-numa-node", cpu_policy="static")
         said.say("no configuration is given: topologyManagerPolicy single-numa-node, cpuManagerPolicy static")
-    if len(machine.node_ids) > SMALLEST_NODE_LIMIT and config.topology_policy != "none":
+    # Semantics kep knows no option for more NUMA nodes, and the policy cost needs none.
+    if config.semantics == "current" and config.policy_in_force not in ("none", SELECTING_POLICY):
         config = _many_nodes(config, machine, said)
-    if config.cpu_policy == "static" and not _reserves_cpus(config):
+    if config.cpu_policy == "static" and not _reserves_cpus(config, machine):
         cpus = _some_cpus(machine, free)
         config = replace(config, reserved_system_cpus=cpus)
         said.say(f"reservedSystemCPUs {format_cpulist(cpus)}: the static policy needs some, and none are given")
@@ -68,34 +74,82 @@ def _many_nodes(config: NodeConfig, machine: NodeDescription, said: Assumptions)
     return replace(config, topology_options={**config.topology_options, "max-allowable-numa-nodes": str(count)})
 
 
-def _reserves_cpus(config: NodeConfig) -> bool:
+def _reserves_cpus(config: NodeConfig, machine: NodeDescription) -> bool:
+    if config.reserves_whole_cpus and (config.host_cpus or machine.isolated_cpus):
+        return True
     amounts = (table.get("cpu", Fraction(0)) for table in (config.system_reserved, config.kube_reserved))
     return bool(config.reserved_system_cpus) or sum(amounts) > 0
 
 
 def _memory_reserved(config: NodeConfig, machine: NodeDescription, said: Assumptions) -> NodeConfig:
     """What is reserved for the node and what reservedMemory says have to be equal; one of them follows the other."""
-    threshold = config.eviction_hard.get("memory.available", "0")
-    if threshold.endswith("%"):
-        whole = sum(node.memory for node in machine.memory_nodes)
-        evicted = int(whole * parse_quantity(threshold[:-1]) / 100)
-    else:
-        evicted = value(parse_quantity(threshold))
-    own = sum(value(table.get(MEMORY, Fraction(0))) for table in (config.system_reserved, config.kube_reserved))
-    told = sum(table.get(MEMORY, 0) for table in config.reserved_memory.values())
-    if told == own + evicted:
-        return config
-    if not config.reserved_memory:
-        node = next((one.id for one in machine.memory_nodes if one.memory > own + evicted), machine.node_ids[0])
-        said.say(f"reservedMemory {bytes_text(own + evicted)} on NUMA node {node}: the Static policy needs it told")
-        return replace(config, reserved_memory={node: {MEMORY: own + evicted}})
-    said.say(
-        f"reserved for the node: {bytes_text(told)} of memory, as reservedMemory says; systemReserved, kubeReserved "
-        f"and evictionHard make {bytes_text(own + evicted)}, and a kubelet would not start"
-    )
+    told: Counter[str] = Counter()
+    for kinds in config.reserved_memory.values():
+        told.update(kinds)
+    if not told[MEMORY] and not demanded_memory(config, machine)[MEMORY]:
+        config = replace(config, kube_reserved={**config.kube_reserved, MEMORY: Fraction(_LEAST_MEMORY)})
+        said.say(f"kubeReserved {bytes_text(_LEAST_MEMORY)} of memory: the Static policy needs some, and none is given")
+    demanded = demanded_memory(config, machine)
+    for kind in sorted(demanded.keys() | told.keys()):
+        amount = demanded.get(kind, 0)
+        if told[kind] == amount:
+            continue
+        if not told[kind]:
+            config = _with_places(config, machine, kind, amount, said)
+            continue
+        said.say(
+            f"reserved for the node: {bytes_text(told[kind])} of {kind}, as reservedMemory says; systemReserved, "
+            f"kubeReserved and evictionHard make {bytes_text(amount)}, and a kubelet would not start"
+        )
+        config = _with_amount(config, machine, kind, told[kind])
+    return config
+
+
+def _with_places(config: NodeConfig, machine: NodeDescription, kind: str, amount: int, said: Assumptions) -> NodeConfig:
+    """The configuration with an amount in reservedMemory: on the first NUMA node that has more, or on several."""
+    reserved = config.reserved_memory
+    rooms = {
+        node.id: max(usable_memory(node.memory, node.hugepages, kind) - reserved.get(node.id, {}).get(kind, 0), 0)
+        for node in machine.memory_nodes
+    }
+    parts = _parts(amount, rooms)
+    kept = "" if kind == MEMORY else f" of {kind}"
+    nodes = f"NUMA node{'s' if len(parts) > 1 else ''} {format_cpulist(parts)}"
+    said.say(f"reservedMemory {bytes_text(amount)}{kept} on {nodes}: the Static policy needs it told")
     return replace(
         config,
-        system_reserved={name: one for name, one in config.system_reserved.items() if name != MEMORY},
-        kube_reserved={**config.kube_reserved, MEMORY: Fraction(max(told - evicted, 0))},
-        eviction_hard={"memory.available": str(min(evicted, told))},
+        reserved_memory={
+            node: {**reserved.get(node, {}), **({kind: parts[node]} if node in parts else {})}
+            for node in sorted({*reserved, *parts})
+        },
+    )
+
+
+def _parts(amount: int, rooms: Mapping[int, int]) -> dict[int, int]:
+    """How much of an amount is on which NUMA node; what fits nowhere is on the first."""
+    for node, room in rooms.items():
+        if room > amount:
+            return {node: amount}
+    parts: dict[int, int] = {}
+    for node, room in rooms.items():
+        taken = min(room, amount - sum(parts.values()))
+        if taken:
+            parts[node] = taken
+    first = min(rooms)
+    if left := amount - sum(parts.values()):
+        parts[first] = parts.get(first, 0) + left
+    return parts
+
+
+def _with_amount(config: NodeConfig, machine: NodeDescription, kind: str, amount: int) -> NodeConfig:
+    """The configuration that reserves an amount for the node, of which eviction keeps its part."""
+    evicted = evicted_memory(config, machine) if kind == MEMORY else Fraction(0)
+    eviction = config.eviction_hard
+    if evicted > amount:
+        eviction, evicted = {**eviction, "memory.available": str(amount)}, Fraction(amount)
+    return replace(
+        config,
+        system_reserved={name: one for name, one in config.system_reserved.items() if name != kind},
+        kube_reserved={**config.kube_reserved, kind: amount - evicted},
+        eviction_hard=eviction,
     )

@@ -1,7 +1,8 @@
 """`cpu_manager_state`, as copied or pasted: which CPUs belong to which container."""
 
 from numaproof.errors import UserError
-from numaproof.harness.intake.checkpoint import check_sum, cpus_from, read_checkpoint, table_at
+from numaproof.harness.intake.checkpoint import check_sum, cpus_from, is_name, read_checkpoint, table_at
+from numaproof.harness.intake.loose_json import path_text
 from numaproof.harness.intake.paste import shown
 from numaproof.harness.intake.state import KubeletState
 from numaproof.harness.node.state import cpus
@@ -13,7 +14,7 @@ _MOST_CPUS = 1 << 20  # in all entries together: far more than any machine has
 
 def read_cpu_state(text: str, where: str) -> KubeletState:
     """What the CPU manager's file says; entries of kubelets before 1.18 have a container's id, and no pod."""
-    read = read_checkpoint(text, where, _KEYS, "cpu_manager_state")
+    read = read_checkpoint(text, where, _KEYS, "cpu_manager_state", "machineState")
     content, notes = read.content, read.notes
     if "machineState" in content:
         raise UserError(f"{where}: is a memory_manager_state, not a cpu_manager_state; give the other file")
@@ -36,9 +37,14 @@ def read_cpu_state(text: str, where: str) -> KubeletState:
         elif isinstance(table, dict):
             one = {(uid, container): listed for container, listed in table.items()}
         else:
-            notes.append(f"{where}: entries.{uid[:60]}: {shown(table)} is not a container's CPUs, and is passed over")
+            notes.append(
+                f"{where}: {path_text(('entries', uid))}: {shown(table)} is not a container's CPUs, and is passed over"
+            )
             continue
         for key, listed in one.items():
+            if not all(map(is_name, filter(None, key))) or not key[1]:
+                notes.append(f"{where}: {path_text(('entries', *key))}: is not a name, and is passed over")
+                continue
             found = cpus_from(listed, ("entries", *filter(None, key)), where, notes)
             if found is not None:
                 held[key] = found

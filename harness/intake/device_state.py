@@ -2,7 +2,8 @@
 
 from typing import Any, TypeGuard
 
-from numaproof.harness.intake.checkpoint import check_sum, read_checkpoint, table_at
+from numaproof.harness.intake.checkpoint import check_sum, is_name, read_checkpoint, table_at
+from numaproof.harness.intake.loose_json import path_text
 from numaproof.harness.intake.state import KubeletState
 from numaproof.harness.node.state.devices import NO_NODE, checksum, devices_of
 from numaproof.harness.providers.devices import Device
@@ -31,11 +32,14 @@ def read_device_state(text: str, where: str) -> KubeletState:
         notes.append(f"{where}: PodDeviceEntries: {several} not complete, and passed over")
     if unplaced:
         notes.append(f"{where}: the NUMA nodes of devices are not told (a kubelet before 1.20)")
-    registered = {
-        resource: tuple(ids or ())
-        for resource, ids in table_at(data, "RegisteredDevices", where, notes).items()
-        if ids is None or _are_texts(ids)
-    }
+    registered: dict[str, tuple[str, ...]] = {}
+    for resource, ids in table_at(data, "RegisteredDevices", where, notes).items():
+        if is_name(resource) and (ids is None or _are_texts(ids)):
+            registered[resource] = tuple(ids or ())
+        else:
+            notes.append(
+                f"{where}: {path_text(('RegisteredDevices', resource))}: is not a list of ids, and is passed over"
+            )
     if "RegisteredDevices" not in data:
         notes.append(f"{where}: RegisteredDevices: is not there, so which devices are registered is not known")
     if read.is_whole and not unplaced:
@@ -46,7 +50,7 @@ def read_device_state(text: str, where: str) -> KubeletState:
 def _devices_of(entry: Any) -> tuple[Device, ...] | None:
     if not isinstance(entry, dict):
         return None
-    if not all(isinstance(entry.get(key), str) for key in ("PodUID", "ContainerName", "ResourceName")):
+    if not all(is_name(entry.get(key)) for key in ("PodUID", "ContainerName", "ResourceName")):
         return None
     ids = entry.get("DeviceIDs")
     if _are_texts(ids):
@@ -64,4 +68,4 @@ def _devices_of(entry: Any) -> tuple[Device, ...] | None:
 
 
 def _are_texts(ids: Any) -> TypeGuard[list[str]]:
-    return isinstance(ids, list) and all(isinstance(one, str) for one in ids)
+    return isinstance(ids, list) and all(map(is_name, ids))

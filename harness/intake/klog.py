@@ -98,4 +98,4 @@ def value_of(squeezed: str, name: str) -> str | None:
 @lru_cache
 def _field(name: str) -> re.Pattern[str]:
     """`name="value"` of text, or `"name":"value"` of JSON."""
-    return re.compile(rf'(?<![\w/.-]){name}"?\s*[=:]\s*"((?:[^"\\]|\\.){{0,{_LONGEST_VALUE}}})"', re.DOTALL)
+    return re.compile(rf'(?<![A-Za-z_/.-]){name}"?\s*[=:]\s*"((?:[^"\\]|\\.){{0,{_LONGEST_VALUE}}})"', re.DOTALL)

@@ -37,7 +37,7 @@ def read_kubelet_log(text: str, where: str) -> LogFacts:
 
 _POD_OBJECT = re.compile(r'(?<![\w/.-])pod":\{"name":"([^"]{1,253})"(?:,"namespace":"([^"]{1,63})")?\}')
 _POD_TEXT = re.compile(r'(?<![\w/.-])(?:pod|object)"?[=:]"([^"]{1,320})"')
-_CUT = (">", "...", "…")
+_CUT = ">.…"  # what stands where a pager or a person cut a line
 
 
 def _whose(entry: Entry, squeezed: str) -> tuple[str, str | None]:
@@ -52,7 +52,7 @@ def _whose(entry: Entry, squeezed: str) -> tuple[str, str | None]:
     if container is not None:
         return pod, container
     rest = squeezed[found.end() :].lstrip(',"')
-    is_cut = (entry.is_open and not rest) or rest.startswith(_CUT) or "containerName".startswith(rest[:13] or "?")
+    is_cut = "containerName".startswith(rest.rstrip(_CUT)[:13]) if rest else entry.is_open
     return pod, None if is_cut else ""
 
 

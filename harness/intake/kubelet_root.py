@@ -99,7 +99,7 @@ def read_kubelet_root(path: str) -> KubeletRoot:
     found.notes += [
         f"{path}: {name} is not there; what it would tell is not known"
         for kind, name in STATE_FILES.items()
-        if kind not in found.parts
+        if states and kind not in found.parts
     ]
     state = merge(*states)
     state = replace(state, notes=(*state.notes, *contradictions(state)))

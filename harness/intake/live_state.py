@@ -8,8 +8,8 @@ from numaproof.harness.vocabulary import ContainerKey
 
 
 def with_live(files: KubeletState, live: KubeletState) -> KubeletState:
-    """Who holds what is as the running kubelet told; the files add what it does not tell: what init containers that have
-    ended keep, the state of the NUMA nodes' memory, and resources of which it lists no device.
+    """Who holds what is as the running kubelet told; the files add what it does not tell: what init containers keep
+    that have ended, the state of the NUMA nodes' memory, and resources of which it lists no device.
 
     The files know pods by their uids, and it by their names: a pod is known again by the CPUs or devices that it holds.
     """

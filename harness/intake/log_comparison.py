@@ -3,18 +3,23 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from numaproof.harness.decision.trace import Trace
 from numaproof.harness.explain.places import ResourceHints, mask_text, said_in, some_hints
 from numaproof.harness.intake.log_facts import LogFacts, LoggedDecision, LoggedVerdict, is_same_pod
 from numaproof.harness.intake.logged_hints import Said
 from numaproof.harness.pods.pod import Pod
+from numaproof.harness.topology.bitmask import NodeMask
 from numaproof.harness.topology.hints import HintFamily, TopologyHint
 from numaproof.harness.topology.placement import Step
 
 _SHOWN = 4  # hints of a resource, and pods
 # What is put behind the name of a workload: of a ReplicaSet's pod, of any other pod, of a StatefulSet's.
 _GENERATED = re.compile(r"-[a-z0-9]{1,10}-[a-z0-9]{5}|-[a-z0-9]{5}|-\d{1,6}")
+_VERSION = re.compile(r"v(\d+)\.(\d+)")
+_DECIDED_HERE = (1, 36)  # the kubelet whose rules are ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,7 @@ def comparison(facts: LogFacts, pod: Pod, trace: Trace) -> tuple[Compared, ...]:
         logged = [one for one in decisions if _is_of(one, step, trace)]
         hinted = next((one for one in reversed(logged) if one.hints), None)
         if hinted:
-            found += _of_hints(hinted, step)
+            found += _of_hints(hinted, step, is_older=_is_older(facts))
         if logged and logged[-1].merged is not None and (hinted is None or logged[-1] is hinted):
             theirs, ours = logged[-1].merged, step.decision.hint
             found.append(Compared(step.container, "", (theirs,), (ours,), theirs == ours))
@@ -70,7 +75,16 @@ def comparison_lines(facts: LogFacts, pod: Pod, trace: Trace) -> Iterator[str]:
             if not one.agrees or not one.resource:
                 yield f"{who}: {_difference(one)}"
     if any(not one.agrees for one in compared):
-        yield "where they differ, the node was in another state then, or not all of it is known here"
+        why = ["the node was in another state then", "not all of it is known here"]
+        if facts.version and _is_older(facts):
+            why.append(f"a kubelet {facts.version} decides otherwise")
+        yield f"where they differ, {', '.join(why[:-1])}, or {why[-1]}"
+
+
+def _is_older(facts: LogFacts) -> bool:
+    """Whether the log may be of a kubelet with older rules than those here."""
+    found = _VERSION.match(facts.version or "")
+    return found is None or (int(found[1]), int(found[2])) < _DECIDED_HERE
 
 
 # Which decisions of the log are meant.
@@ -134,7 +148,7 @@ def _of_verdict(logged: LoggedVerdict, trace: Trace) -> Iterator[str]:
         yield f"the pod is refused in the log as here ({why})"
 
 
-def _of_hints(logged: LoggedDecision, step: Step) -> Iterator[Compared]:
+def _of_hints(logged: LoggedDecision, step: Step, *, is_older: bool) -> Iterator[Compared]:
     said = said_in(step)
     for resource, hints in logged.hints.items():
         if resource not in said:
@@ -142,12 +156,32 @@ def _of_hints(logged: LoggedDecision, step: Step) -> Iterator[Compared]:
             continue
         ours = said[resource]
         here = None if ours is None else some_hints(ours)
-        is_same = _is_same(hints, ours) or (resource in logged.unsure and not here)
+        theirs = _of_its_nodes(hints, ours) if is_older and "/" in resource else hints
+        is_same = _is_same(theirs, ours) or (resource in logged.unsure and not here)
         yield Compared(step.container, resource, hints, here, is_same)
     if logged.is_whole and logged.merged is not None:
         for resource, ours in said.items():
             if resource not in logged.hints and ours is not None:
                 yield Compared(step.container, resource, None, some_hints(ours), agrees=False, is_logged=False)
+
+
+def _of_its_nodes(logged: Said, ours: ResourceHints) -> Said:
+    """The logged hints of a device without those that a kubelet before v1.36 has beside them.
+
+    It lists sets with NUMA nodes that no device of the resource is on, too: wherever the others of the set are enough,
+    and never preferred, as fewer nodes would do.
+    """
+    if not logged or not ours:
+        return logged
+    masks = {hint.affinity for hint in ours if hint.affinity} if not isinstance(ours, HintFamily) else set()
+    nodes = ours.nodes if isinstance(ours, HintFamily) else reduce(or_, masks, 0)
+    kept = []
+    for hint in logged:
+        within = NodeMask((hint.affinity or 0) & nodes)
+        is_enough = ours.accepts(within) if isinstance(ours, HintFamily) else within in masks
+        if hint.preferred or within == hint.affinity or not is_enough:
+            kept.append(hint)
+    return tuple(kept)
 
 
 def _is_same(logged: Said, ours: ResourceHints) -> bool:

@@ -95,6 +95,7 @@ class LogReading:
         self.version: str | None = None
         self.asked = False  # whether a pod came to the Topology Manager
         self.cut = 0  # lines of hints
+        self.lost = False  # whether the next decision may lack one of them
 
     def tell(self, what: str, value: str | None) -> None:
         """A policy or scope; None: the line does not tell it."""
@@ -120,9 +121,11 @@ class LogReading:
         """A pod comes to the Topology Manager, or leaves it."""
         self.asked = True
         self.open = None
+        self.lost = False
 
     def _begin(self, pod: str, container: str | None) -> _Open:
-        self.open = _Open(pod, container)
+        self.open = _Open(pod, container, is_whole=not self.lost)
+        self.lost = False
         self.decisions.append(self.open)
         return self.open
 
@@ -131,7 +134,10 @@ class LogReading:
         found = read_hints(squeezed, at)
         self.cut += not found.is_whole
         if not pod:
-            self.cut += found.is_whole  # whose they are is cut off
+            self.cut += found.is_whole  # whose they are is cut off: perhaps of the decision before or after it
+            self.lost = True
+            if self.open:
+                self.open.is_whole = False
             return
         now = self.open
         if (

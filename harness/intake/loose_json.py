@@ -74,6 +74,7 @@ def elision_note(where: str, elision: Elision) -> str:
 def path_text(keys: Keys) -> str:
     """`entries.uid.c[0]`, shortened from the front."""
     path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
+    path = "".join(character if character.isprintable() else "?" for character in path)
     return path if len(path) <= 60 else "..." + path[-57:]
 
 
@@ -105,7 +106,7 @@ def _is_too_deep(value: Any) -> bool:
 def object_spans(text: str, where: str) -> Iterator[tuple[Any, int, int]]:
     """The objects of a cleaned text that begin at a line's beginning or right behind another, and where they stand."""
     reading = _Reading(text, where)
-    end = -1
+    end, count = -1, 0
     for start in _LINE_START.finditer(text):
         if start.end() <= end:
             continue
@@ -114,10 +115,13 @@ def object_spans(text: str, where: str) -> Iterator[tuple[Any, int, int]]:
             begin, reading.at = end, end
             value = reading.value()
             end = reading.at
+            count += 1
+            if count > _MOST_DOCUMENTS:
+                raise UserError(f"{where}: holds more than {_MOST_DOCUMENTS} documents; give those that matter")
             yield value, begin, end
 
 
-class _MissingValue(Exception):
+class _MissingValueError(Exception):
     """There is no value here: it was left out, or the text ends."""
 
 
@@ -192,7 +196,7 @@ class _Reading:
             raise UserError(
                 f"{self.where}: something is elided in more than {_MOST_ELISIONS} places; give the file whole"
             )
-        self.elided.append(Elision(keys, mark))
+        self.elided.append(Elision(keys, " ".join(mark.split())))
 
     def _elision(self, keys: Keys) -> bool:
         """Whether a mark of something left out stands here; it is passed."""
@@ -204,10 +208,10 @@ class _Reading:
         return True
 
     def _value(self, keys: Keys, depth: int) -> Any:
-        """The value that stands here; _MissingValue if it was left out."""
+        """The value that stands here; _MissingValueError if it was left out."""
         self._skip()
         if self._ends(keys):
-            raise _MissingValue
+            raise _MissingValueError
         if depth >= DEEPEST:
             raise UserError(f"{self.where}: is nested too deeply; {DEEPEST} levels are the most")
         character = self.text[self.at]
@@ -218,10 +222,10 @@ class _Reading:
             text = self._string(keys)
             if is_elision(text):
                 self._left_out(keys, text)
-                raise _MissingValue
+                raise _MissingValueError
             return text
         if self._elision(keys):
-            raise _MissingValue
+            raise _MissingValueError
         if character == "[":
             self.at += 1
             return self._elements(keys, depth)
@@ -234,7 +238,7 @@ class _Reading:
         word = found[0]
         self.at = found.end()
         if self._ends(keys):
-            raise _MissingValue  # a number or word may have gone on
+            raise _MissingValueError  # a number or word may have gone on
         if word in _WORDS:
             return _WORDS[word]
         if not _NUMBER.fullmatch(word) or len(word) > _LONGEST_NUMBER:
@@ -248,7 +252,7 @@ class _Reading:
             if self.text[self.at] == '"' and _OPEN_STRING.match(self.text, self.at):
                 self.at = len(self.text)
                 self._ends(keys)
-                raise _MissingValue
+                raise _MissingValueError
             raise self._fault("a text in double quotes")
         start, self.at = self.at, found.end()
         text = found[1] if found[1] is not None else found[2] if found[2] is not None else found[3]
@@ -308,7 +312,7 @@ class _Reading:
                     raise self._fault("a colon")
                 self.at += 1
                 value = self._value((*keys, key), depth + 1)
-            except _MissingValue:
+            except _MissingValueError:
                 continue
             if key in made:
                 self._note(f"{path_text((*keys, key))} is there twice; the last one counts")
@@ -322,7 +326,7 @@ class _Reading:
             first = False
             try:
                 made.append(self._value((*keys, len(made)), depth + 1))
-            except _MissingValue:
+            except _MissingValueError:
                 continue
         return made
 

@@ -3,7 +3,15 @@
 from typing import Any
 
 from numaproof.errors import UserError
-from numaproof.harness.intake.checkpoint import Checkpoint, check_sum, is_amount, is_id, read_checkpoint, table_at
+from numaproof.harness.intake.checkpoint import (
+    Checkpoint,
+    check_sum,
+    is_amount,
+    is_id,
+    is_name,
+    read_checkpoint,
+    table_at,
+)
 from numaproof.harness.intake.loose_json import path_text
 from numaproof.harness.intake.state import KubeletState
 from numaproof.harness.node.state import memory
@@ -16,7 +24,7 @@ _TABLE = ("total", "systemReserved", "allocatable", "reserved", "free")
 
 def read_memory_state(text: str, where: str) -> KubeletState:
     """What the memory manager's file says."""
-    read = read_checkpoint(text, where, _KEYS, "memory_manager_state")
+    read = read_checkpoint(text, where, _KEYS, "memory_manager_state", "defaultCpuSet")
     content, notes = read.content, read.notes
     if "defaultCpuSet" in content:
         raise UserError(f"{where}: is a cpu_manager_state, not a memory_manager_state; give the other file")
@@ -26,8 +34,11 @@ def read_memory_state(text: str, where: str) -> KubeletState:
         policy = None
     held: dict[ContainerKey, tuple[Block, ...]] = {}
     for uid, table in table_at(content, "entries", where, notes).items():
-        for container, listed in (table if isinstance(table, dict) else {"": table}).items():
+        for container, listed in (table if isinstance(table, dict) else {"?": table}).items():
             keys = ("entries", uid, container)
+            if not is_name(uid) or not is_name(container):
+                notes.append(f"{where}: {path_text(keys)}: is not a name, and is passed over")
+                continue
             blocks = [_block_of(one) for one in listed] if isinstance(listed, list) else [None]
             known = tuple(one for one in blocks if one is not None)
             if len(known) < len(blocks) and not any(one.keys[:3] == keys for one in read.elided):
@@ -45,7 +56,7 @@ def _block_of(value: Any) -> Block | None:
     if not isinstance(value, dict):
         return None
     nodes, kind, size = value.get("numaAffinity"), value.get("type"), value.get("size", -1)
-    if not (isinstance(nodes, list) and all(map(is_id, nodes)) and isinstance(kind, str) and is_amount(size)):
+    if not (isinstance(nodes, list) and all(map(is_id, nodes)) and is_name(kind) and is_amount(size)):
         return None
     return Block(tuple(nodes), kind, size)
 
@@ -61,9 +72,8 @@ def _machine_of(read: Checkpoint, where: str) -> MachineState | None:
         state = _node_of(node)
         incomplete = any(one.keys[:2] == ("machineState", name) for one in read.elided)
         if state is None or incomplete or not (name.isascii() and name.isdigit() and len(name) < 5):
-            read.notes.append(
-                f"{where}: machineState.{name[:20]}: is not complete, so the memory of the NUMA nodes is not known"
-            )
+            place = path_text(("machineState", name[:20]))
+            read.notes.append(f"{where}: {place}: is not complete, so the memory of the NUMA nodes is not known")
             return None
         made[int(name)] = state
     is_cut = not read.is_whole and list(read.content)[-1] == "machineState"

@@ -16,6 +16,7 @@ MOST_DEVICES = 100_000
 NVIDIA_GPU = "nvidia.com/gpu"
 _KEYS = ("id", "numa", "healthy")
 _FORMS = f"write `{NVIDIA_GPU}: [{{id: gpu0, numa: [0]}}]` or `{NVIDIA_GPU}: {{0: 4, 1: 4}}`"
+_OTHER_OUTPUT = re.compile(r"NVIDIA-SMI [0-9]|^GPU [0-9]+: NVIDIA ", re.MULTILINE)
 _NODE = re.compile(r"0|[1-9][0-9]{0,3}")
 
 Devices = dict[str, tuple[Device, ...]]
@@ -29,6 +30,8 @@ def read_plugins(
         raise UserError(f"{where}: is longer than {LARGEST} characters; give the file that was meant")
     topo = read_nvidia_topo(text, where, cpus_by_node)
     if topo is None:
+        if _OTHER_OUTPUT.search(text):
+            raise UserError(f"{where}: is another output of nvidia-smi; give that of `nvidia-smi topo -m`")
         return _resources(text, where), ()
     notes = topo.notes
     if topo.nics:

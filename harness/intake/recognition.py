@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from numaproof.errors import UserError
 from numaproof.harness.decision.kubelet_keys import USED
 from numaproof.harness.intake.command_line import names_flags
 from numaproof.harness.intake.loose_json import object_spans
@@ -43,6 +44,7 @@ _WORDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("flags", re.compile(r"KUBELET_\w*ARGS=|--(?:topology|cpu|memory)-manager-policy\b")),
 )
 _KEY = re.compile(rf"(?:^|[\s{{,])[\"']?(?:{'|'.join(sorted(USED))})[\"']?\s*:")
+_MOST_FILES = 20  # in one text
 # `==> cpu_manager_state <==`, which head and tail print
 _TITLE = re.compile(r"[ \t]*==> [^\n]{1,300} <==[ \t]*")
 
@@ -83,11 +85,13 @@ def parts_of(text: str, where: str) -> Iterator[tuple[Kind, str]]:
     Each is as many lines into its text as it is in the whole.
     """
     text = cleaned(text, where)
-    left, end, found = [], 0, False
+    left, end, found = [], 0, 0
     for value, begin, stop in object_spans(text, where):
         kind = _kind_of(value)
         if kind is not None:
-            found = True
+            found += 1
+            if found > _MOST_FILES:
+                raise UserError(f"{where}: holds more than {_MOST_FILES} state files; give those of one node")
             yield kind, "\n" * text.count("\n", 0, begin) + text[begin:stop]
             left += [text[end:begin], "\n" * text.count("\n", begin, stop)]
             end = stop

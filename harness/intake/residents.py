@@ -11,6 +11,7 @@ from numaproof.harness.explain.replica import Resident
 from numaproof.harness.intake.state import KubeletState
 from numaproof.harness.pods.pod import Container, Pod
 from numaproof.harness.providers.devices import Device
+from numaproof.harness.providers.memory.state import MEMORY
 from numaproof.harness.topology.hints import TopologyHint
 
 _LONGEST = 60  # characters of a uid in messages
@@ -25,6 +26,7 @@ def residents_of(state: KubeletState, machine: NodeDescription, manifests: Seque
             f"{'PodResources' if state.live else 'cpu_manager_state'}: pods hold CPUs {format_cpulist(unknown)[:80]}, "
             "which the machine does not have; give the machine that they are from"
         )
+    _check_memory(state, machine)
     keys = dict.fromkeys((*state.cpus, *state.memory, *state.devices))
     by_uid: dict[str, dict[str, Assignment]] = {}
     for uid, container in keys:
@@ -37,6 +39,19 @@ def residents_of(state: KubeletState, machine: NodeDescription, manifests: Seque
         by_uid.setdefault(uid, {})[container] = given
     known = _by_uid(state, manifests)
     return tuple(_resident(known.get(uid) or _stranger(uid, state, given), given) for uid, given in by_uid.items())
+
+
+def _check_memory(state: KubeletState, machine: NodeDescription) -> None:
+    """Whether the machine has what pods hold memory of; a UserError if it does not."""
+    kinds = {node.id: {MEMORY, *node.hugepages} for node in machine.memory_nodes}
+    who = "PodResources" if state.live else "memory_manager_state"
+    for block in (block for blocks in state.memory.values() for block in blocks):
+        for node in block.nodes:
+            if block.resource not in kinds.get(node, ()):
+                what = f"{block.resource[:60]} of NUMA node {node}"
+                raise UserError(
+                    f"{who}: pods hold {what}, which the machine does not have; give the machine that it is from"
+                )
 
 
 def devices_told(state: KubeletState, others: Mapping[str, tuple[Device, ...]]) -> dict[str, tuple[Device, ...]]:
@@ -68,7 +83,8 @@ def _by_uid(state: KubeletState, manifests: Sequence[Pod]) -> dict[str, Pod]:
 
 def _stranger(uid: str, state: KubeletState, given: Mapping[str, Assignment]) -> Pod:
     """A pod of which nobody knows more than what it holds."""
-    namespace, _, name = state.pod_names.get(uid, f"default/{uid[:_LONGEST]}").partition("/")
+    # Entries of kubelets before 1.18 have no pod: all of them together are as one.
+    namespace, _, name = state.pod_names.get(uid, f"default/{uid[:_LONGEST] or 'unknown'}").partition("/")
     containers = tuple(Container(one, amounts := _amounts(held), amounts) for one, held in given.items())
     return Pod(name, uid, (), containers, namespace)
 

@@ -86,7 +86,7 @@ def taint_from_text(text: str, where: str) -> Taint:
     front, colon, effect = text.rpartition(":")
     key, _, value = front.partition("=")
     if not colon:
-        raise UserError(f"{where}: {text!r} is not a taint; write KEY=VALUE:EFFECT or KEY:EFFECT")
+        raise UserError(f"{where}: {_short(text)} is not a taint; write KEY=VALUE:EFFECT or KEY:EFFECT")
     return checked_taint(Taint(key, value, effect), where)
 
 
@@ -100,7 +100,7 @@ def checked_taint(taint: Taint, where: str) -> Taint:
         told = f"{_short(taint.value)} is not a taint's value"
         raise UserError(f"{where}.value: {told}; write up to 63 letters, digits, dashes, dots and underscores")
     if taint.effect not in EFFECTS:
-        raise UserError(f"{where}.effect: {taint.effect!r} is unknown; choose one of {', '.join(EFFECTS)}")
+        raise UserError(f"{where}.effect: {_short(taint.effect)} is unknown; choose one of {', '.join(EFFECTS)}")
     if taint.key == NUMA_AFFINITY:
         raise UserError(f"{where}.key: there is no taint {NUMA_AFFINITY}; write {NUMA_CPU_AFFINITY}")
     known = AFFINITY_VALUES.get(taint.key)

@@ -16,12 +16,33 @@ h1 { font-size: 1.4em; } h2 { font-size: 1.1em; margin-top: 1.6em; }
 .admitted { color: var(--good); } .refused { color: var(--bad); } .verdict { font-weight: bold; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; }
 th, td { text-align: left; vertical-align: top; padding: .3em 1em .3em 0; border-bottom: 1px solid var(--line); }
-.own { font-weight: bold; } svg { max-width: 100%; height: auto; } li { margin: .2em 0; }
+th:not(:last-child), td:not(:last-child) { white-space: nowrap; } li { margin: .2em 0; overflow-wrap: anywhere; }
+h1, .verdict, td:last-child { overflow-wrap: anywhere; } .own { font-weight: bold; }
+.wide svg { max-width: 100%; height: auto; min-width: 46em; } .narrow { display: none; }
+@media (max-width: 46em) { .narrow { display: block; } .narrow ~ .wide { display: none; } }
+@media print {
+  body { font-size: 11px; margin: 0; max-width: none; } .wide svg { min-width: 0; }
+  .narrow { display: none; } .narrow ~ .wide { display: block; } tr, li { break-inside: avoid; }
+}
 """
 
 
-def explanation_page(explanation: Explanation, machine: str, assumptions: Sequence[str] = (), svg: str = "") -> str:
-    """The whole page; nothing in it comes from elsewhere, and no word of a pod or a machine is markup."""
+NARROW = 440  # px: the width of the drawing that a page has for a telephone
+
+
+def explanation_page(
+    explanation: Explanation,
+    machine: str,
+    assumptions: Sequence[str] = (),
+    svg: str = "",
+    narrow: str = "",
+    log: Sequence[str] = (),
+) -> str:
+    """The whole page; nothing in it comes from elsewhere, and no word of a pod or a machine is markup.
+
+    `narrow`: the same drawing `NARROW` pixels wide, shown where the page is; without it, the wide one is scrolled.
+    `log`: what a kubelet's log says beside the decision.
+    """
     trace, pod = explanation.trace, explanation.pod
     title = escape(f"{pod.namespace}/{pod.name} on {machine}")
     verdict = "admitted" if trace.verdict.admitted else "refused"
@@ -33,16 +54,24 @@ def explanation_page(explanation: Explanation, machine: str, assumptions: Sequen
         _list("Why", why(explanation)),
         _list("What would help (each was tried)", [one.change.text for one in explanation.remedies]),
         _list("Known", map(remark_text, remarks(explanation))),
+        _list("The log", log),
         _matrix(explanation),
-        f'<h2>The node</h2>\n<div class="scroll">{svg}</div>' if svg else "",
+        _drawings(svg, narrow),
         _list("Assumed", assumptions),
     ]
     body = "\n".join(filter(None, parts))
-    return (
+    page = (
         f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>\n'
         f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
+    # The name of a file may be no Unicode.
+    return page.encode("utf-8", "replace").decode()
+
+
+def _drawings(svg: str, narrow: str) -> str:
+    small = f'<div class="scroll narrow">{narrow}</div>\n' if narrow else ""
+    return f'<h2>The node</h2>\n<div>\n{small}<div class="scroll wide">{svg}</div>\n</div>' if svg else ""
 
 
 def _list(title: str, lines: Iterable[str]) -> str:

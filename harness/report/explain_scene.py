@@ -60,15 +60,17 @@ def _wish(label: str, explanation: Explanation) -> Wish:
     if found.lacking:
         wants = [f"{_amount(one)}, {short_amount(one.resource, one.free)} free" for one in found.lacking]
         parts.append(f"wants {' and '.join(wants)}{'' if found.nodes else ' on the whole machine'}")
-        if found.enough and found.nodes:
-            parts.append(f"{_listed(map(_amount, found.enough))} would be there")
-    else:
-        parts.append(f"{_listed(map(_amount, found.enough))} would be there")
+    if not found.nodes:
+        return Wish(label, (), parts[0])
     these = "this NUMA node" if len(found.nodes) == 1 else "these NUMA nodes"
-    if found.cannot:
-        parts.append(f"{_listed(found.cannot)} cannot come from {these} alone")
-    if found.fewer:
-        parts.append(f"{_listed(found.fewer)} would need fewer NUMA nodes")
+    endings = {
+        "would be there": [one for one in found.enough if one.resource not in (*found.cannot, *found.fewer)],
+        f"would be there, but cannot come from {these} alone": [
+            one for one in found.enough if one.resource in found.cannot
+        ],
+        "would need fewer NUMA nodes": [one for one in found.enough if one.resource in found.fewer],
+    }
+    parts += [f"{_listed(map(_amount, amounts))} {ending}" for ending, amounts in endings.items() if amounts]
     return Wish(label, found.nodes, "; ".join(parts))
 
 

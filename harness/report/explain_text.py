@@ -28,9 +28,16 @@ _APART = {
 
 
 def explanation_lines(
-    explanation: Explanation, machine: str, assumptions: Sequence[str] = (), drawing: Sequence[str] = ()
+    explanation: Explanation,
+    machine: str,
+    assumptions: Sequence[str] = (),
+    drawing: Sequence[str] = (),
+    log: Sequence[str] = (),
 ) -> Iterator[str]:
-    """The verdict, why, what would help, what other policies would do, the drawing, and what was assumed."""
+    """The verdict, why, what would help, what other policies would do, the drawing, and what was assumed.
+
+    `log`: what a kubelet's log says beside it.
+    """
     trace, pod = explanation.trace, explanation.pod
     yield from _folded(f"pod {pod.namespace}/{pod.name} on {machine}: policy {trace.policy}, scope {trace.scope}", "")
     yield from _folded(headline(explanation), "")
@@ -44,9 +51,10 @@ def explanation_lines(
         yield from _section(
             "What would help", ["no change of the pod, the pods beside it or the policy that was tried"]
         )
-    known = remarks(explanation)
-    if known:
+    if known := remarks(explanation):
         yield from _section("Known", [remark_text(one) for one in known])
+    if log:
+        yield from _section("The log", log)
     yield ""
     yield "Under other policies and scopes"
     yield from matrix_lines(explanation)

@@ -33,7 +33,7 @@ def assert_real_tools_agree(tree: Path, machine: Machine) -> Seen:
 
 def assert_lscpu_agrees(tree: Path, machine: Machine) -> None:
     """lscpu shows CPUs, and the nodes that have some of them or none."""
-    text = _output(["lscpu", "--sysroot", str(tree)])
+    text = lscpu_text(tree)
     rows = dict(re.findall(r"^([^:]+):[ \t]*(.*)$", text, re.MULTILINE))
     _same("lscpu: online CPUs", parse_cpulist(rows["On-line CPU(s) list"]), machine.cpu_ids)
     nodes = {int(found[1]): rows[name] for name in rows if (found := re.fullmatch(r"NUMA node(\d+) CPU\(s\)", name))}
@@ -57,8 +57,13 @@ def assert_numactl_agrees(tree: Path, machine: Machine) -> None:
     seen = numactl(tree)
     _same("numactl: memory", seen.memory, {node.id: node.memory >> 20 for node in machine.nodes})
     _same("numactl: distances", seen.distances, {node.id: node.distances for node in machine.nodes})
-    if machine.cpus[-1].id < ctypes.CDLL("libnuma.so.1").numa_num_possible_cpus():
+    if fits_numactl(machine):
         _same("numactl: CPUs", seen.cpus, machine.cpus_by_node())
+
+
+def fits_numactl(machine: Machine) -> bool:
+    """Whether numactl shows the CPUs of a machine on this host, which sizes its mask."""
+    return bool(machine.cpus[-1].id < ctypes.CDLL("libnuma.so.1").numa_num_possible_cpus())
 
 
 def _same(what: str, seen: object, expected: object) -> None:
@@ -89,6 +94,16 @@ def lstopo_of_tree(tree: Path) -> Seen:
 def lstopo_console(tree: Path, *arguments: str) -> str:
     """What lstopo prints about a tree for people."""
     return _output(["lstopo-no-graphics", "--of", "console", *arguments], _in_tree(tree))
+
+
+def lstopo_xml(tree: Path, *arguments: str) -> str:
+    """What lstopo writes about a tree as XML, I/O devices and all."""
+    return _output(["lstopo-no-graphics", "--of", "xml", "--disallowed", *arguments], _in_tree(tree))
+
+
+def lscpu_text(tree: Path, *arguments: str) -> str:
+    """What lscpu prints about a tree."""
+    return _output(["lscpu", "--sysroot", str(tree), *arguments])
 
 
 def _in_tree(tree: Path) -> dict[str, str]:
@@ -125,11 +140,16 @@ def _hwloc_mask(text: str) -> tuple[int, ...]:
     return parse_mask(",".join(groups))
 
 
-def numactl(tree: Path) -> Seen:
-    """What `numactl -H` prints when the tree is mounted over /sys/devices/system; memory in MB."""
+def numactl_text(tree: Path) -> str:
+    """What `numactl -H` prints when the tree is mounted over /sys/devices/system."""
     outer = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--mount", "--map-root-user"]
     script = 'mount --bind "$1/sys/devices/system" /sys/devices/system && exec numactl -H'
-    text = _output([*outer, "sh", "-c", script, "sh", str(tree)])
+    return _output([*outer, "sh", "-c", script, "sh", str(tree)])
+
+
+def numactl(tree: Path) -> Seen:
+    """What `numactl -H` sees in a tree; memory in MB."""
+    text = numactl_text(tree)
     seen = Seen()
     for node, cpus in re.findall(r"^node (\d+) cpus:(.*)$", text, re.MULTILINE):
         seen.cpus[int(node)] = tuple(int(cpu) for cpu in cpus.split())

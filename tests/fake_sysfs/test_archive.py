@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from numaproof.fake_sysfs.archive import Limits, unpack
+from numaproof.fake_sysfs.archive import Limits, pick, unpack
 from numaproof.fake_sysfs.content import Directory, Link
 from numaproof.fake_sysfs.errors import MachineError
 from tests.places import short_directory
@@ -185,3 +185,31 @@ def test_damage_in_the_middle_is_not_taken_for_the_end(place: Path) -> None:
 def test_what_is_no_archive_is_refused(place: Path, make: Callable[[Path], object], words: str) -> None:
     make(place / "thing")
     assert words in refusal(place / "thing")
+
+
+def test_picking_passes_over_what_nobody_wants(place: Path) -> None:
+    members = [
+        regular("/a/./wanted", b"1"),
+        regular("../wanted", b"2"),
+        regular("large", bytes(SMALL.member + 1)),
+        regular("other", b"3"),
+        special("wanted-too", tarfile.SYMTYPE, "/etc/passwd"),
+        special("same", tarfile.LNKTYPE, "a/wanted"),
+        special("fifo", tarfile.FIFOTYPE),
+        special("device", tarfile.CHRTYPE),
+    ]
+    found = pick(packed(place / "any.tar", *members), SMALL, lambda name, size: name != "other" and size < 1 << 20)
+    assert found == {"a/wanted": b"1", "wanted-too": Link("/etc/passwd"), "same": b"1"}
+
+
+def test_picking_keeps_the_limits(place: Path) -> None:
+    many = packed(place / "many.tar", *(regular(f"f{number}") for number in range(51)))
+    with pytest.raises(MachineError, match="holds more than 50 members; that is not the tree of a machine"):
+        pick(many, SMALL, lambda _name, _size: False)
+    much = packed(place / "much.tar", *(regular(f"f{number}", bytes(SMALL.member)) for number in range(5)))
+    with pytest.raises(MachineError, match="unpacks to more than 1 MiB"):
+        pick(much, SMALL, lambda _name, _size: True)
+    whole = packed(place / "whole.tar", regular("f", b"1"))
+    whole.write_bytes(whole.read_bytes()[:1024])
+    with pytest.raises(MachineError, match="is truncated or damaged"):
+        pick(whole, SMALL, lambda _name, _size: True)

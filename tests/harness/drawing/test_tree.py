@@ -1,48 +1,30 @@
-"""Drawings: what lies within what, as lstopo shows it."""
+"""The tree of a machine: what lies within what, as lstopo shows it."""
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from rich.console import Console
 
 from numaproof.fake_sysfs.alter import with_hugepages, without_cpus
 from numaproof.fake_sysfs.catalogue import preset, preset_names
-from numaproof.fake_sysfs.draw import draw
 from numaproof.fake_sysfs.machine import Cache, Cpu, Machine, NumaNode
-from numaproof.fake_sysfs.sizes import format_bytes
+from numaproof.fake_sysfs.pci import NetInterface, PciDevice, PciRoot
+from numaproof.harness.drawing.tree import machine_tree, pci_tree
 
 
-def drawing(machine: Machine, *, full: bool = False) -> str:
-    console = Console(width=1000, markup=False, emoji=False, highlight=False, color_system=None)
-    with console.capture() as captured:
-        console.print(draw(machine, full=full))
-    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+def drawing(machine: Machine) -> str:
+    return "\n".join(machine_tree(machine))
 
 
 def lines_with(text: str, words: str) -> list[str]:
     return [line for line in text.splitlines() if words in line]
 
 
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [
-        (0, "0 B"),
-        (1023, "1023 B"),
-        (1024, "1 KiB"),
-        (1280 << 10, "1.25 MiB"),
-        (3 << 30, "3 GiB"),
-        (5 << 50, "5120 TiB"),
-    ],
-)
-def test_sizes_are_said_as_people_say_them(size: int, text: str) -> None:
-    assert format_bytes(size) == text
-
-
 @pytest.mark.parametrize("name", [name for name in preset_names() if name != "big-64"])
 def test_every_cpu_package_node_and_device_is_drawn_once(name: str) -> None:
     machine = preset(name)
-    labels = Counter(line.lstrip("│├└─ ") for line in drawing(machine, full=True).splitlines())
+    labels = Counter(line.lstrip("│├└─ ") for line in drawing(machine).splitlines())
     for cpu in machine.cpu_ids:
         assert labels[f"PU P#{cpu}"] == 1
     for package in machine.package_ids:
@@ -57,27 +39,29 @@ def test_every_cpu_package_node_and_device_is_drawn_once(name: str) -> None:
 
 def test_a_package_of_one_node_holds_it_and_its_cores() -> None:
     expected = """\
-Machine small (3 GiB): 2 packages, 4 NUMA nodes, 6 CPUs; numaproof CPU
+small: 2 packages, 4 NUMA nodes, 6 CPUs, 3 GiB; numaproof CPU
 ├── Package P#0
 │   └── NUMANode P#0 (1 GiB)
 │       └── L3 P#0 (8 MiB)
-│           └── 2 x L1d (32 KiB) + Core P#0-1 (2 threads each): PU P#0-1,4-5
+│           ├── L1d (32 KiB) + Core P#0
+│           │   ├── PU P#0
+│           │   └── PU P#4
+│           └── L1d (32 KiB) + Core P#1
+│               ├── PU P#1
+│               └── PU P#5
 ├── Package P#1
 │   └── NUMANode P#1 (2 GiB)
 │       └── L3 P#1 (8 MiB)
-│           └── 2 x L1d (32 KiB) + Core P#0-1: PU P#2-3
-└── NUMANode P#2-3 (no memory), no CPUs
-Distances   0   1   2   3
-node 0     10  20  20  20
-node 1     20  10  20  20
-node 2     20  20  10  20
-node 3     20  20  20  10
-note: made up"""
+│           ├── L1d (32 KiB) + Core P#0
+│           │   └── PU P#2
+│           └── L1d (32 KiB) + Core P#1
+│               └── PU P#3
+└── NUMANode P#2-3 (no memory), no CPUs"""
     cpus = [Cpu(n, core=n % 2, die=0, package=n // 2 % 2, node=n // 2 % 2) for n in range(6)]
     caches = [Cache(1, "Data", 32 << 10, tuple(c for c in range(6) if c % 4 == n), n) for n in range(4)]
     caches += [Cache(3, "Unified", 8 << 20, (0, 1, 4, 5), 0), Cache(3, "Unified", 8 << 20, (2, 3), 1)]
     nodes = (NumaNode(0, 1 << 30), NumaNode(1, 2 << 30), NumaNode(2, 0), NumaNode(3, 0))
-    machine = Machine("small", tuple(cpus), nodes, tuple(caches), notes=("made up",))
+    machine = Machine("small", tuple(cpus), nodes, tuple(caches))
     assert drawing(machine) == expected
 
 
@@ -87,9 +71,11 @@ def test_a_node_of_several_packages_holds_them() -> None:
     assert lines[1:] == [
         "└── NUMANode P#0 (1 GiB)",
         "    ├── Package P#0",
-        "    │   └── Core P#0: PU P#0",
+        "    │   └── Core P#0",
+        "    │       └── PU P#0",
         "    └── Package P#1",
-        "        └── Core P#0: PU P#1",
+        "        └── Core P#0",
+        "            └── PU P#1",
     ]
 
 
@@ -98,7 +84,7 @@ def test_a_part_that_lies_across_others_says_which_cpus_it_has() -> None:
     text = drawing(Machine("crossed", cpus, (NumaNode(0, 0), NumaNode(1, 0))))
     assert lines_with(text, "NUMANode P#0 (no memory): PU P#0,3")
     assert lines_with(text, "NUMANode P#1 (no memory): PU P#1-2")
-    assert sum("Core P#" in line for line in text.splitlines()) == 2
+    assert sum("Core P#" in line for line in text.splitlines()) == 4
 
 
 def test_what_is_switched_off_or_set_aside_is_said() -> None:
@@ -111,8 +97,45 @@ def test_what_is_switched_off_or_set_aside_is_said() -> None:
     assert lines_with(text, "Possible NUMANode P#7 (not online)")
 
 
-def test_dies_links_and_large_matrices() -> None:
+def test_dies_that_a_package_has_several_of_are_told() -> None:
     assert len(lines_with(drawing(preset("xeon-9242")), "─ Die P#")) == 4
-    links = drawing(preset("dgx1-v100")).split("Links", 1)[1].splitlines()[1:9]
-    assert links[0].split() == ["0", "0000:06:00.0", "X", "1", "1", "2", "2", "-", "-", "-"]
-    assert lines_with(drawing(preset("gb200")), "Distances: a 34-node matrix")
+    assert not lines_with(drawing(preset("xeon-2s")), "Die")
+
+
+def a_card(**more: Any) -> Machine:
+    card = PciDevice("0000:01:00.0", vendor=0x15B3, device=0x101D, class_code=0x020000, numa_node=0, **more)
+    cpu = Cpu(0, core=0, die=0, package=0, node=0)
+    return Machine("one", (cpu,), (NumaNode(0, 1 << 30),), pci=(PciRoot(0, 1, (card,)),))
+
+
+def test_the_pci_functions_alone() -> None:
+    card = a_card(driver="mlx5_core", net=(NetInterface("ens1", "02:00:00:00:00:01"),))
+    assert pci_tree(card) == [
+        "└── HostBridge pci0000:01",
+        "    └── PCI 0000:01:00.0 15b3:101d (Ethernet), NUMANode P#0, driver mlx5_core",
+        "        └── Net ens1 (02:00:00:00:00:01)",
+    ]
+    assert pci_tree(preset("xeon-2s")) == []
+
+
+def test_a_tree_is_as_wide_as_asked_and_no_stroke_breaks() -> None:
+    card = a_card(driver="mlx5_core", net=(NetInterface("ens1", "02:00:00:00:00:01"),))
+    assert pci_tree(card, 40) == [
+        "└── HostBridge pci0000:01",
+        "    └── PCI 0000:01:00.0 15b3:101d",
+        "        │     (Ethernet), NUMANode P#0,",
+        "        │     driver mlx5_core",
+        "        └── Net ens1 (02:00:00:00:00:01)",
+    ]
+    for width in (60, 80, 132):
+        lines = machine_tree(preset("dgx-h100"), width)
+        assert max(map(len, lines)) <= width
+        words = " ".join(line.lstrip("│├└─ ") for line in lines).split()
+        assert words == " ".join(line.lstrip("│├└─ ") for line in machine_tree(preset("dgx-h100"))).split()
+
+
+def test_what_a_machine_says_of_itself_is_no_control_of_a_terminal() -> None:
+    hostile = "\x1b[31mred\tnext\u202e" + "x" * 10_000
+    lines = machine_tree(replace(a_card(), name=hostile, cpu_model=hostile))
+    assert len(lines) == len(machine_tree(a_card()))
+    assert all(line.isprintable() and len(line) < 500 for line in lines)

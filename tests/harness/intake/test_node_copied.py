@@ -6,7 +6,7 @@ Who holds what has to be what the node gave, and a pod that is explained on a co
 import shutil
 import tarfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +64,11 @@ Held = dict[tuple[str, str], tuple[frozenset[int], tuple[Any, ...], tuple[Any, .
 @contextmanager
 def busy_node(kubelet: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> Iterator[Node]:
     """A node with plugins and pods, all of which it admitted."""
-    plugins = lambda root: (  # noqa: E731 (their directory is the node's)
-        MockPlugin(GPU, devices("gpu", 4), directory=root),
-        MockPlugin(NIC, devices("nic", 2), directory=root),
-    )
-    with running_node(kubelet) as node, listed_plugins(node, *plugins(node.device_plugins)):
+    with ExitStack() as stack:
+        node = stack.enter_context(running_node(kubelet))
+        gpus = MockPlugin(GPU, devices("gpu", 4), directory=node.device_plugins)
+        nics = MockPlugin(NIC, devices("nic", 2), directory=node.device_plugins)
+        stack.enter_context(listed_plugins(node, gpus, nics))
         for manifest in pods:
             assert node.admit(manifest).admitted, manifest
         yield node

@@ -18,5 +18,5 @@ def test_each_machine_has_a_picture_of_its_own(tmp_path: Path) -> None:
     # Three cores of two threads each, in a row
     assert [line for line in lines if line.startswith("package")] == ["package 0", "package 1"]
     assert lines.count("│ memory: 4 GiB") == 2
-    assert {"│ 0 .. .. ..", "│ 6 .. .. .."} <= set(lines)
+    assert {"│ 0 .. .. ..", "│  6 .. .. .."} <= set(lines)
     assert "\x1b" not in drawn  # no colours in a file
