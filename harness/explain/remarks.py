@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from numaproof.harness.explain import blame as causes
-from numaproof.harness.explain import cpu_remarks, remarks_devices, remarks_memory
+from numaproof.harness.explain import remarks_cpu, remarks_devices, remarks_memory
 from numaproof.harness.explain.explanation import Explanation
 from numaproof.harness.explain.places import said_in
 from numaproof.harness.explain.remark import Remark, Rule
@@ -198,7 +198,7 @@ _RULES: tuple[Rule, ...] = (
     _unaligned_options,
     _overlapping,
     _empty_topologies,
-    *cpu_remarks.RULES,
+    *remarks_cpu.RULES,
     *remarks_memory.RULES,
     *remarks_devices.RULES,
 )

@@ -15,6 +15,7 @@ from tests.harness.explain.cpu_words import (
     lscpu,
     pod,
     small,
+    whole_pod,
 )
 
 PLACEMENTS = (
@@ -110,6 +111,16 @@ PLACEMENTS = (
         blame=("qos", "BestEffort"),
         says=("BestEffort", "nothing is wrong"),
         hopeless=True,
+    ),
+    Case(
+        "kubernetes PR 134768",
+        "resources of the pod as a whole: kubelets pin them with a feature gate that is off by default",
+        whole_pod("p", container("c", memory=None), cpu=4),
+        TWO,
+        flags("single-numa-node", "0,32"),
+        blame=("qos", "pod-level resources"),
+        says=("resources as a whole",),
+        known=(("134768", "v1.36"),),
     ),
     Case(
         "talos 7504, kubespray 8535",

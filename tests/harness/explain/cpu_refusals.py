@@ -142,7 +142,7 @@ REFUSALS = (
         free={0: 30, 1: 32},
         says=("requested 11 cpus not multiple cpus per core = 2", "11 is no multiple of 2"),
         never=("shared with somebody",),
-        known=(("kubevirt PR 10872", ""),),
+        known=(("PR 10872", ""),),
         helps=("cpu", "cpuManagerPolicyOptions"),
     ),
     Case(

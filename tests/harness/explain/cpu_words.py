@@ -34,6 +34,12 @@ def pod(name: str, *containers: Manifest, init: tuple[Manifest, ...] = ()) -> Ma
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
 
 
+def whole_pod(name: str, *containers: Manifest, cpu: int) -> Manifest:
+    """A pod that has resources as a whole."""
+    found = pod(name, *containers)
+    return {**found, "spec": {**found["spec"], "resources": {"limits": {"cpu": str(cpu), "memory": "4Gi"}}}}
+
+
 def lscpu(sockets: int, cores: int, threads: int, *nodes: str) -> str:
     """What lscpu says; `cores`: of a socket."""
     count = sockets * cores * threads

@@ -64,6 +64,7 @@ def test_a_refused_pod_has_a_whole_page() -> None:
     assert found.of("h2") == [
         "Why",
         "What would help (each was tried)",
+        "Known",
         "Under every policy and scope",
         "The node",
         "Assumed",

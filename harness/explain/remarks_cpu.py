@@ -17,10 +17,12 @@ from numaproof.harness.topology.verdict import NO_COMMON_AFFINITY
 from numaproof.harness.vocabulary import SMALLEST_NODE_LIMIT
 
 _MANY_NODES = 20  # NUMA nodes of which to walk through all sets takes a kubelet seconds, and then hours
-_OF_KUBEVIRT = "virt-launcher-"
 
 
 def _refused_again(explanation: Explanation) -> Iterator[Remark]:
+    blame = explanation.blame
+    if blame is not None and (blame.what, blame.cause) == (causes.DEVICES, causes.IN_USE):
+        return  # the remarks of devices say more
     if explanation.trace.verdict.reason in (NO_COMMON_AFFINITY.reason, SMTAlignmentError.reason):
         yield Remark(
             "the default scheduler knows neither NUMA nodes nor cores: what a Deployment or a Job creates instead of a "
@@ -42,30 +44,20 @@ def _left_over(explanation: Explanation) -> Iterator[Remark]:
         )
 
 
-def _best_effort(explanation: Explanation) -> Iterator[Remark]:
+def _decided_on_fewer(explanation: Explanation) -> Iterator[Remark]:
     trace = explanation.trace
     if not trace.verdict.admitted or trace.policy != "best-effort":
         return
-    node_of = explanation.replica.managers.cpu.topology.node_of
     for step in trace.steps:
         affinity = step.decision.hint.affinity
-        if step.decision.hint.preferred or affinity is None:
-            continue
-        widths = {resource: preferred_width(hints) for resource, hints in said_in(step).items()}
-        cpus = [one.cpus for name, one in trace.given.items() if step.container in ("", name)]
-        used = max((len({node_of[cpu] for cpu in one}) for one in cpus), default=0)
-        if 0 < widths.get(CPU, 0) < used:
-            yield Remark(
-                "best-effort takes CPUs from the NUMA nodes that it decided on as far as these have some, and the rest "
-                "from others: they may be spread though another NUMA node has enough of them",
-                "kubernetes issue 106270",
-            )
-        if any(width > affinity.bit_count() for width in widths.values()):
+        widest = max(map(preferred_width, said_in(step).values()), default=0)
+        if not step.decision.hint.preferred and affinity is not None and affinity.bit_count() < widest:
             yield Remark(
                 "best-effort may decide on fewer NUMA nodes than a resource needs, where another one fits no more of "
                 "them",
                 "kubernetes issue 136431",
             )
+            return
 
 
 def _reserved_given(explanation: Explanation) -> Iterator[Remark]:
@@ -148,19 +140,6 @@ def _many_nodes(explanation: Explanation) -> Iterator[Remark]:
         )
 
 
-def _odd_vm(explanation: Explanation) -> Iterator[Remark]:
-    failure, blame = explanation.trace.failure, explanation.blame
-    if failure is None or failure.reason != SMTAlignmentError.reason or blame is None or blame.stock is None:
-        return
-    per_core = explanation.replica.managers.cpu.topology.cpus_per_core
-    if blame.stock.wanted % per_core and explanation.pod.name.startswith(_OF_KUBEVIRT):
-        yield Remark(
-            "for isolateEmulatorThread KubeVirt asks for one CPU more than the virtual machine has; its annotation "
-            "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity makes that an even number",
-            "kubevirt PR 10872",
-        )
-
-
 def _endless(explanation: Explanation) -> Iterator[Remark]:
     failure = explanation.trace.failure
     if failure is not None and failure.provider == CPU and "never returns" in explanation.trace.verdict.message:
@@ -189,14 +168,13 @@ def _half_cores(explanation: Explanation) -> Iterator[Remark]:
 
 RULES: tuple[Rule, ...] = (
     _left_over,
-    _best_effort,
+    _decided_on_fewer,
     _reserved_given,
     _isolated,
     _sidecars,
     _other_policy,
     _pod_level,
     _many_nodes,
-    _odd_vm,
     _endless,
     _half_cores,
     _refused_again,
