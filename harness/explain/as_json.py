@@ -58,6 +58,8 @@ def blame_json(blame: Blame) -> dict[str, Any]:
             found[name] = {str(node): amount for node, amount in sorted(table.items())}
         if stock.nowhere:
             found["without_numa"] = stock.nowhere
+        if stock.ill:
+            found["unhealthy"] = stock.ill
     if blame.shortage is not None:
         short = blame.shortage  # of CPU in thousandths, as the kubelet counts
         found |= {"requested": short.requested, "used": short.used, "capacity": short.capacity}

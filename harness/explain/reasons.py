@@ -50,6 +50,8 @@ def why(explanation: Explanation) -> tuple[str, ...]:
 
 def stock_text(stock: Stock) -> str:
     """What each NUMA node has of a resource: "NUMA node 1 has 6 free of 8"."""
+    if not stock.total and stock.ill:
+        return f"none is healthy of {stock.ill}"
     if not stock.total:
         where = f"{stock.nowhere} free, of no NUMA node" if stock.nowhere else "no NUMA node has any"
         return f"there is no topology: {where}"
@@ -73,6 +75,7 @@ def stock_text(stock: Stock) -> str:
     rest = sum(map(len, alike.values())) - sum(len(nodes) for _, nodes in shown)
     parts += [f"{rest} more NUMA nodes have no more than these"] if rest else []
     parts += [f"{stock.nowhere} free belong to no NUMA node"] if stock.nowhere else []
+    parts += [f"{stock.ill} {'is' if stock.ill == 1 else 'are'} not healthy"] if stock.ill else []
     return ", ".join(parts)
 
 
@@ -83,7 +86,10 @@ def _blame_lines(explanation: Explanation) -> Iterator[str]:
     blame = explanation.blame
     if blame is None:
         whose = "the pod" if explanation.trace.scope == "pod" or len(explanation.trace.given) == 1 else "each container"
-        yield f"everything that {whose} asks for comes from one NUMA node"
+        missing, anywhere = _not_placed(explanation)
+        rest = [f"nobody offers {one}" for one in missing]
+        rest += [f"nobody knows the NUMA node of {one}" for one in anywhere]
+        yield "; ".join([f"everything {'else ' if rest else ''}that {whose} asks for comes from one NUMA node", *rest])
     elif blame.what == causes.QOS:
         yield _qos_line(explanation, blame)
     elif blame.what == causes.FIT:
@@ -98,6 +104,14 @@ def _blame_lines(explanation: Explanation) -> Iterator[str]:
         yield _policy_line(explanation, blame)
     else:
         yield from _resource_lines(explanation, blame)
+
+
+def _not_placed(explanation: Explanation) -> tuple[list[str], list[str]]:
+    """The devices that the pod asks for and does not get, and those that it gets and that are of no NUMA node."""
+    given = [one for assignment in explanation.trace.given.values() for one in assignment.devices.items()]
+    asked = {name for one in explanation.pod.all_containers() for name, amount in one.limits.items() if amount}
+    missing = {name for name in asked if "/" in name} - explanation.replica.setup.devices.keys()
+    return sorted(missing), sorted({name for name, devices in given if any(not one.numa for one in devices)})
 
 
 def _fit_amount(resource: str, amount: int) -> str:
@@ -178,6 +192,7 @@ def _resource_lines(explanation: Explanation, blame: Blame) -> Iterator[str]:
         yield from _counted_lines(explanation, blame)
     if blame.alone and others:
         yield f"{others}: would not do by {'itself' if len(blame.others) == 1 else 'themselves'}, either"
+    yield from _group_lines(explanation, blame)
 
 
 def _named(resource: str) -> str:
@@ -242,14 +257,21 @@ def _core_lines(explanation: Explanation, blame: Blame) -> Iterator[str]:
 def _group_lines(explanation: Explanation, blame: Blame) -> Iterator[str]:
     """Which NUMA nodes the memory manager cannot group, because pods use them already."""
     state = explanation.replica.managers.memory.state
-    if blame.what != MEMORY:
+    if blame.what != MEMORY or explanation.trace.verdict.admitted:
         return
     for node, one in state.items():
-        if one.assignments:
+        if one.assignments and (blame.cause == causes.NOT_GIVEN or len(one.cells) > 1):
             group = (
                 "alone" if len(one.cells) == 1 else f"together with {', '.join(str(n) for n in one.cells if n != node)}"
             )
-            yield f"NUMA node {node} serves {one.assignments} blocks of memory {group}, and cannot serve another group"
+            blocks = "a block" if one.assignments == 1 else f"{one.assignments} blocks"
+            yield f"NUMA node {node} serves {blocks} of memory {group}, and cannot serve another group"
+    for name, given in explanation.trace.given.items() if blame.cause == causes.NOT_GIVEN else ():
+        for nodes in dict.fromkeys(block.nodes for block in given.memory):
+            yield (
+                f"container {name} of this pod has memory of {nodes_text(nodes)} by then, and another group is not "
+                "possible there"
+            )
 
 
 # How
@@ -348,4 +370,4 @@ def _outlook(explanation: Explanation) -> Iterator[str]:
             "does not try a refused pod again)"
         )
     else:
-        yield "even without any other pod this node would refuse it: waiting does not help"
+        yield "even without any other pod this node would refuse it: waiting for them does not help"

@@ -35,7 +35,10 @@ def _init_containers(explanation: Explanation) -> Iterator[Remark]:
 
 def _memory_groups(explanation: Explanation) -> Iterator[Remark]:
     blame = explanation.blame
-    if blame is not None and (blame.what, blame.cause) == (MEMORY, causes.NOT_GIVEN):
+    if blame is None or (blame.what, blame.cause) != (MEMORY, causes.NOT_GIVEN):
+        return
+    held = any(one.assignments for one in explanation.replica.managers.memory.state.values())
+    if held or any(given.memory for given in explanation.trace.given.values()):
         yield Remark(
             "a NUMA node that serves a pod by itself cannot join a group of NUMA nodes, nor the other way round, until "
             "that pod is gone: the order in which pods come decides",
@@ -92,12 +95,17 @@ def _plugins(explanation: Explanation) -> Iterator[Remark]:
             "and pods that ask for them are refused for good; create the pod again once the plugin is there",
             "kubernetes issues 109595 and 125579 (so since v1.28)",
         )
-    elif "unavailable for" in _message(explanation):
+    elif "unavailable for" in _message(explanation) and not (explanation.blame and _missing_are_ill(explanation.blame)):
         yield Remark(
             "where no pod holds the devices that are missing, the kubelet may have kept them for pods that are gone: "
             "restart it",
             "kubernetes issue 130145",
         )
+
+
+def _missing_are_ill(blame: causes.Blame) -> bool:
+    stock = blame.stock
+    return stock is not None and stock.ill >= stock.wanted - sum(stock.free.values()) - stock.nowhere
 
 
 def _slow_merge(explanation: Explanation) -> Iterator[Remark]:
