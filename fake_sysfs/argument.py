@@ -1,4 +1,4 @@
-"""A machine as a user names it: preset, machine file, hwloc string, tree, snapshot, a tool's text, words, or this host."""
+"""A machine as a user names it: preset, machine file, hwloc string, tree, snapshot, text, words, or this host."""
 
 import os
 import re

@@ -64,6 +64,7 @@ _LISTS = {
 
 def read_lscpu(text: str, told: Told) -> None:
     """Add what the lines tell that `lscpu` prints; what is told twice is as it was told first."""
+    lists: dict[int, str] = {}
     for name, value in _fields(text):
         if name in _COUNTS:
             _read_count(_COUNTS[name], value, told)
@@ -79,7 +80,7 @@ def read_lscpu(text: str, told: Told) -> None:
         elif cache := _CACHE_NAME.fullmatch(name):
             _read_cache((int(cache[1]), cache_kind(cache[2])), value, told)
         elif "NUMA" in name:
-            _read_numa(name, value, told)
+            _read_numa(name, value, told, lists)
 
 
 def _fields(text: str) -> Iterator[tuple[str, str]]:
@@ -101,8 +102,11 @@ def _read_count(name: str, value: str, told: Told) -> None:
         setattr(told, name, check_count("CPUs", int(value), MOST_CPUS))
 
 
-def _read_numa(name: str, value: str, told: Told) -> None:
-    """`NUMA node(s): 2`, and `NUMA node0 CPU(s): 0-23,48-71`: a node without CPUs has an empty list, or `-`."""
+def _read_numa(name: str, value: str, told: Told, lists: dict[int, str]) -> None:
+    """`NUMA node(s): 2`, and `NUMA node0 CPU(s): 0-23,48-71`: a node without CPUs has an empty list, or `-`.
+
+    `lists`: what was told so far, so that a list is read once.
+    """
     node = _NODE.fullmatch(name)
     if node is None:
         if told.node_count is None and _NUMBER.fullmatch(value) and int(value):
@@ -110,6 +114,10 @@ def _read_numa(name: str, value: str, told: Told) -> None:
         return
     number = node_id(node[1])
     told.nodes.add(number)
+    if lists.setdefault(number, value) is not value:
+        if lists[number] != value:
+            told.assume(f"NUMA node {number} is told more than once: it is as it was told first")
+        return
     cpus = _ids(value)
     if cpus is None:
         told.assume(f"NUMA node {number}: its list of CPUs cannot be read, {value[:60]!r}; it is as if it was not told")

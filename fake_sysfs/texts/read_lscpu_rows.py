@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from numaproof.fake_sysfs.texts.read_lscpu import cache_kind
-from numaproof.fake_sysfs.texts.told import CacheName, Row, Told, cpu_id, node_id
+from numaproof.fake_sysfs.texts.told import MOST_CPUS, CacheName, Row, Told, cpu_id, node_id
 
 _CACHE = re.compile(r"L([1-5])([DI]?)")
 _OBJECT = re.compile(r"\{([^{}]{1,2000})\}")
 _MEMBER = re.compile(r'"([\w:]{1,60})"\s{0,9}:\s{0,9}"?([^\s",}]{1,60})"?')
 _LONGEST_LINE = 1000
+_MOST_ROWS = 4 * MOST_CPUS
 _COLUMNS = {"CPU", "NODE", "SOCKET", "CORE"}
 
 Cells = Mapping[str, str]
@@ -18,7 +20,7 @@ Cells = Mapping[str, str]
 def read_lscpu_rows(text: str, told: Told) -> None:
     """Add what the tables tell; a CPU that is told twice is as it was told first."""
     offline = set(told.offline)
-    for cells in _tables(text):
+    for cells in islice(_tables(text), _MOST_ROWS):
         cpu = cells.get("CPU", "")
         if not _is_number(cpu):
             continue

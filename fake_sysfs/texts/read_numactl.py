@@ -1,10 +1,11 @@
 """The text of `numactl -H`: NUMA nodes, their CPUs, memory and distances."""
 
 import re
+from itertools import islice
 
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.fake_sysfs.paste import ELISION
-from numaproof.fake_sysfs.texts.told import MOST_NODES, Told, check_count, cpu_id, cpu_list, ids_of, node_id
+from numaproof.fake_sysfs.texts.told import MOST_CPUS, MOST_NODES, Told, check_count, cpu_id, cpu_list, ids_of, node_id
 
 _LEAD = r"[\s|>*#]{0,40}"
 _AVAILABLE = re.compile(rf"{_LEAD}available:\s*([0-9]{{1,9}}) nodes?\s*(?:\(([0-9,\s-]*)(\)?))?", re.IGNORECASE)
@@ -15,7 +16,10 @@ _SIZE = re.compile(
 _HEADER = re.compile(rf"{_LEAD}node\s+([0-9][0-9\s]*)")
 _ROW = re.compile(rf"{_LEAD}([0-9]{{1,9}}):((?:\s+[0-9]{{1,9}})+)\s*")
 _MORE = re.compile(r"\s*[0-9]+(?:\s+[0-9]+)*\s*")  # a long line that was wrapped goes on with numbers alone
-_WORD = re.compile(rf"(?P<elided>{ELISION.pattern})|(?P<ids>[0-9]+(?:-[0-9]+)?)|(?P<strange>[^\s,]+)", re.IGNORECASE)
+_WORD = re.compile(
+    rf"(?P<elided>{ELISION.pattern})|(?P<low>[0-9]+)(?:-(?P<high>[0-9]+))?|(?P<strange>[^\s,]+)", re.IGNORECASE
+)
+_MOST_WORDS = 2 * MOST_CPUS  # in the list of a node
 _UNIT = {"kb": 10, "mb": 20, "gb": 30}
 _NO_NUMA = "no numa available"
 _NEAREST, _FARTHEST = 10, 255
@@ -28,7 +32,8 @@ def read_numactl(text: str, told: Told) -> None:
     columns: tuple[int, ...] = ()
     for line in text.split("\n"):
         if open_node is not None and _MORE.fullmatch(line):
-            listed[open_node].append(line)
+            if len(listed[open_node]) < MOST_CPUS:
+                listed[open_node].append(line)
             continue
         open_node = None
         if cpus := _CPUS.fullmatch(line):
@@ -82,16 +87,16 @@ def _read_row(row: re.Match[str], columns: tuple[int, ...], told: Told) -> None:
 def _cpus(node: int, words: str, told: Told) -> tuple[int, ...]:
     """The CPUs of a line; `0 1 ... 15` goes on as it began, and a number out of order was cut off."""
     bits, last, step, elided = 0, -1, 1, False
-    for word in _WORD.finditer(words):
+    for word in islice(_WORD.finditer(words), _MOST_WORDS):
         if word["elided"]:
             elided = True
             continue
-        ids = cpu_list(word["ids"]) if word["ids"] else None
-        if ids is None:
+        if word["strange"]:
             told.assume(f"NUMA node {node}: what stands among its CPUs and is no number is passed over")
             continue
-        low, high = ids[0], cpu_id(str(ids[-1]))
-        if low <= last:
+        low = cpu_id(word["low"])
+        high = cpu_id(word["high"]) if word["high"] else low
+        if low <= last or high < low:
             continue
         if elided and last >= 0:
             stride = step if (low - last) % step == 0 else 1
