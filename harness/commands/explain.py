@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
         machine,
         known.settings,
         devices,
-        list(pods_in(args.running, templates=True)),
+        list(pods_in(args.running, running=True)),
         state=known.state,
         asked=sorted({name for container in pod.all_containers() for name in container.limits}),
         semantics=args.semantics,

@@ -21,12 +21,12 @@ def copies(argument: str) -> tuple[int | None, str]:
     return int(match[1]), match[2]
 
 
-def pods_in(arguments: Sequence[str], *, templates: bool = False) -> Iterator[Pod]:
-    """The pods of all arguments, in their order; with `templates`, of whatever makes pods the first one."""
+def pods_in(arguments: Sequence[str], *, running: bool = False) -> Iterator[Pod]:
+    """The pods of all arguments, in their order; those that are said to run may be workloads, or have ended."""
     seen: set[str] = set()
     for argument in arguments:
         count, name = copies(argument)
-        for one in _copied(list(pods_of(name, templates=templates)), count):
+        for one in _copied(list(pods_of(name, templates=running, running=running)), count):
             key = f"{one.namespace}/{one.name}"
             if key in seen or one.uid in seen:
                 raise UserError(f"{name}: pod {key} is there twice; give each a name and uid of its own, or 2*{name}")

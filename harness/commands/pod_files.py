@@ -11,17 +11,22 @@ from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.pods.pod import Pod
 
 LARGEST = 256 << 20  # bytes of a file: the objects of some ten thousand nodes
+_ENDED = ("Succeeded", "Failed")
+_MOST_NODES, _LONGEST = 4, 200  # that a message names, and characters of it
 _DEEPEST = 6  # levels below which a workload has its pod template
 _WITH_TEMPLATES = frozenset(
     ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "ReplicationController")
 )
 
 
-def pods_of(name: str, *, templates: bool = False) -> Iterator[Pod]:
+Found = tuple[Any, strict_yaml.Where]  # a manifest and its place
+
+
+def pods_of(name: str, *, templates: bool = False, running: bool = False) -> Iterator[Pod]:
     """The pods of a file, or of stdin (`-`).
 
     With `templates` workloads count, too: of whatever makes pods the first one; what makes none is passed over, unless
-    nothing else is there.
+    nothing else is there. With `running` pods that have ended do not, and all have to be of one node.
     """
     found = [one for document in documents(name) for one in _objects(document.value, document.where)]
     if not found:
@@ -29,7 +34,7 @@ def pods_of(name: str, *, templates: bool = False) -> Iterator[Pod]:
     if templates:
         made = [(_of_template(manifest, where), where) for manifest, where in found]
         found = [one for one in made if not _is_of_another_kind(one[0])] or made
-    for manifest, where in found:
+    for manifest, where in _that_run(found, name) if running else found:
         try:
             pod = pod_from(manifest)
         except UserError as error:
@@ -37,7 +42,21 @@ def pods_of(name: str, *, templates: bool = False) -> Iterator[Pod]:
         yield pod
 
 
-def _objects(value: Any, where: strict_yaml.Where) -> Iterator[tuple[Any, strict_yaml.Where]]:
+def _that_run(found: list[Found], name: str) -> list[Found]:
+    """Without the pods that have ended, which hold nothing."""
+    nodes = {told for manifest, _ in found if isinstance(told := _inner(manifest, "spec", "nodeName"), str)}
+    if len(nodes) > 1:
+        told = ", ".join(sorted(nodes)[:_MOST_NODES])
+        raise UserError(f"{name}: has pods of {len(nodes)} nodes ({told[:_LONGEST]}); give those of one spec.nodeName")
+    return [one for one in found if _inner(one[0], "status", "phase") not in _ENDED]
+
+
+def _inner(manifest: Any, part: str, key: str) -> Any:
+    inner = manifest.get(part) if isinstance(manifest, Mapping) else None
+    return inner.get(key) if isinstance(inner, Mapping) else None
+
+
+def _objects(value: Any, where: strict_yaml.Where) -> Iterator[Found]:
     """A document's object, or those of its list; in a PodList, as the API answers, none has its kind."""
     kind = value.get("kind") if isinstance(value, Mapping) else None
     if not isinstance(kind, str) or not kind.endswith("List"):

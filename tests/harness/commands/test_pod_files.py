@@ -27,12 +27,12 @@ def made(kind: str, *path: str) -> dict[str, Any]:
     return {"kind": kind, "metadata": {"name": "web", "namespace": "team"}, **inner}
 
 
-def told(*objects: Any, templates: bool = False) -> list[str]:
+def told(*objects: Any, templates: bool = False, running: bool = False) -> list[str]:
     """The pods of a file that holds these documents, each with the CPUs of its first container."""
     with short_directory() as place:
         file = place / "f.yaml"
         file.write_text("\n---\n".join(one if isinstance(one, str) else json.dumps(one) for one in objects))
-        pods = list(pods_of(str(file), templates=templates))
+        pods = list(pods_of(str(file), templates=templates, running=running))
     return [f"{one.namespace}/{one.name} {one.containers[0].limits['cpu']}" for one in pods]
 
 
@@ -113,6 +113,20 @@ def test_what_holds_no_pods_is_refused_in_a_line(objects: list[Any], message: st
 def test_a_template_below_too_many_levels_is_not_looked_for() -> None:
     with pytest.raises(UserError, match="is not admitted by a node"):
         told(made("Matryoshka", *("spec",) * 50), templates=True)
+
+
+def test_of_those_that_run_none_has_ended() -> None:
+    phases = ("Running", "Succeeded", "Pending", "Failed")
+    pods = [pod(phase.lower(), status={"phase": phase}) for phase in phases]
+    assert told({"kind": "List", "items": pods}, running=True) == ["team/running 1", "team/pending 1"]
+    assert len(told(*pods)) == 4
+
+
+def test_those_that_run_are_of_one_node() -> None:
+    pods = [pod(name, spec=spec() | {"nodeName": node}) for name, node in (("a", "n1"), ("b", "n2"), ("c", "n1"))]
+    with pytest.raises(UserError, match=r"f\.yaml: has pods of 2 nodes \(n1, n2\); give those of one spec\.nodeName"):
+        told(*pods, running=True)
+    assert told(pods[0], pods[2], pod("d"), running=True) == ["team/a 1", "team/c 1", "team/d 1"]
 
 
 def test_stdin_is_read_once_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
