@@ -42,7 +42,7 @@ def layout(scene: Scene) -> Picture:
 
 
 def _refused(wish: Wish) -> str:
-    where = f" nearly fits on {nodes_text(wish.nodes)}:" if wish.nodes else ""
+    where = f" lacks least on {nodes_text(wish.nodes)}:" if wish.nodes else ""
     return f"{clean(wish.label, LONGEST_LABEL) or '?'}:{where} {clean(wish.text, _LONGEST_REFUSAL)}"
 
 

@@ -1,6 +1,6 @@
 """Why a pod was decided about as it was, in sentences that name amounts."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from numaproof.fake_sysfs.lists import format_cpulist
@@ -15,6 +15,7 @@ from numaproof.harness.explain.replica import Resident
 from numaproof.harness.explain.stock import CPU, Stock, fewest_with
 from numaproof.harness.pods.quantity import bytes_text, value
 from numaproof.harness.providers.memory.state import MEMORY
+from numaproof.harness.topology.hints import HintFamily, TopologyHint
 from numaproof.harness.topology.placement import Step
 from numaproof.harness.topology.provider import SMTAlignmentError
 from numaproof.harness.vocabulary import SELECTING_POLICY
@@ -313,10 +314,18 @@ def _hint_text(hints: ResourceHints) -> str:
     if not listed:
         return "fits nowhere"
     preferred = [hint for hint in listed if hint.preferred]
-    masks = preferred or listed
-    shown = " or ".join(mask_text(hint.affinity) for hint in masks[:_SHOWN_HINTS])
-    more = f" or {len(masks) - _SHOWN_HINTS} more" if len(masks) > _SHOWN_HINTS else ""
-    return f"prefers {shown}{more}" if preferred else f"accepts {shown}{more}, and prefers none of it"
+    others = [hint for hint in listed if not hint.preferred]
+    size = listed[0].affinity.bit_count() if listed[0].affinity else 0
+    # Of more sets of NUMA nodes than can be listed there is one here.
+    more = f" or other {size} NUMA nodes" if isinstance(hints, HintFamily) and size > 1 else ""
+    if not preferred:
+        return f"accepts {_masks_text(others)}{more}, and prefers none of it"
+    return f"prefers {_masks_text(preferred)}{more}" + (f", accepts {_masks_text(others)}" if others else "")
+
+
+def _masks_text(hints: Sequence[TopologyHint]) -> str:
+    shown = " or ".join(mask_text(hint.affinity) for hint in hints[:_SHOWN_HINTS])
+    return f"{shown} or {len(hints) - _SHOWN_HINTS} more" if len(hints) > _SHOWN_HINTS else shown
 
 
 # Who else

@@ -14,6 +14,7 @@ from numaproof.harness.topology.hints import HintFamily
 from numaproof.harness.topology.provider import SMTAlignmentError
 
 _SLOW = 1 << 20  # combinations of hints from which on a kubelet takes seconds
+_ENDLESS = 1 << 44  # from which on it takes months
 _OF_ONE_NODE = ("single-numa-node",)
 
 
@@ -116,9 +117,10 @@ def _slow_merge(explanation: Explanation) -> Iterator[Remark]:
             for hints in said_in(step).values()
         ]
         if math.prod(counts) >= _SLOW:
+            time = "never ends" if math.prod(counts) >= _ENDLESS else "takes it from seconds to hours"
             yield Remark(
                 f"a kubelet walks through {math.prod(counts):.1g} combinations of hints here ({nodes} NUMA nodes, "
-                f"{len(counts)} resources), which takes it from seconds to hours while no other pod is admitted",
+                f"{len(counts)} resources), which {time} while no other pod is admitted",
                 "kubernetes issues 131738, 135541 and 137700",
             )
             return

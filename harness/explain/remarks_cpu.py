@@ -134,7 +134,7 @@ def _many_nodes(explanation: Explanation) -> Iterator[Remark]:
     if count >= _MANY_NODES and trace.steps and placed:
         yield Remark(
             f"older kubelets walk through all sets of the {count} NUMA nodes for a device, be it on one of them, which "
-            "ends never",
+            "never ends",
             "kubernetes issue 135541 and PR 138244",
             "v1.36",
         )

@@ -115,7 +115,7 @@ def _with_places(config: NodeConfig, machine: NodeDescription, kind: str, amount
     parts = _parts(amount, rooms)
     kept = "" if kind == MEMORY else f" of {kind}"
     nodes = f"NUMA node{'s' if len(parts) > 1 else ''} {format_cpulist(parts)}"
-    said.say(f"reservedMemory {bytes_text(amount)}{kept} on {nodes}: a kubelet with the Static policy does not start without")
+    said.say(f"reservedMemory {bytes_text(amount)}{kept} on {nodes}: the Static policy does not start without")
     return replace(
         config,
         reserved_memory={

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from numaproof.harness.explain.explanation import Cell, Explanation
+from numaproof.harness.explain.explanation import Explanation
 from numaproof.harness.explain.reasons import why
 from numaproof.harness.explain.remarks import remarks
-from numaproof.harness.report.explain_text import cell_text, given_text, headline, remark_text
+from numaproof.harness.report.explain_matrix import MatrixRow, matrix_rows
+from numaproof.harness.report.explain_text import given_text, headline, remark_text
 
 _STYLE = """
 :root { color-scheme: light dark; --good: #167a16; --bad: #b00020; --line: #8884; }
@@ -18,6 +19,7 @@ h1 { font-size: 1.4em; } h2 { font-size: 1.1em; margin-top: 1.6em; }
 th, td { text-align: left; vertical-align: top; padding: .3em 1em .3em 0; border-bottom: 1px solid var(--line); }
 th:not(:last-child), td:not(:last-child) { white-space: nowrap; } li { margin: .2em 0; overflow-wrap: anywhere; }
 h1, .verdict, td:last-child { overflow-wrap: anywhere; } .own { font-weight: bold; }
+td ul { color: CanvasText; font-weight: normal; margin: .3em 0; padding-left: 1.2em; } summary { cursor: pointer; }
 .wide svg { max-width: 100%; height: auto; min-width: 46em; } .narrow { display: none; }
 @media (max-width: 46em) { .narrow { display: block; } .narrow ~ .wide { display: none; } }
 @media print {
@@ -82,18 +84,21 @@ def _list(title: str, lines: Iterable[str]) -> str:
 def _matrix(explanation: Explanation) -> str:
     if not explanation.matrix:
         return ""
-    rows = "\n".join(_row(explanation, cell) for cell in explanation.matrix)
+    rows = "\n".join(map(_row, matrix_rows(explanation)))
     return (
         '<h2>Under every policy and scope</h2>\n<div class="scroll"><table>\n'
-        f"<tr><th>policy</th><th>scope</th><th>what would be decided</th></tr>\n{rows}\n</table></div>"
+        f"<tr><th>policy</th><th>scope</th><th>what would be decided, and why</th></tr>\n{rows}\n</table></div>"
     )
 
 
-def _row(explanation: Explanation, cell: Cell) -> str:
-    own = (cell.policy, cell.scope) == (explanation.trace.policy, explanation.trace.scope)
-    admitted = cell.trace is not None and cell.trace.verdict.admitted
-    text = cell_text(cell, explanation.replica.managers.cpu.topology.node_of)
+def _row(row: MatrixRow) -> str:
+    told = row.cell.told
+    admitted = told is not None and told.trace.verdict.admitted
+    text = escape(row.text)
+    if told is not None:
+        reasons = "".join(f"<li>{escape(line)}</li>" for line in why(told))
+        text = f"<details><summary>{text}</summary><ul>{reasons}</ul></details>"
     return (
-        f"<tr{' class=own' if own else ''}><td>{escape(cell.policy)}</td><td>{escape(cell.scope)}</td>"
-        f'<td class="{"admitted" if admitted else "refused"}">{escape(text)}</td></tr>'
+        f"<tr{' class=own' if row.is_own else ''}><td>{escape(row.policy)}</td><td>{escape(row.scope)}</td>"
+        f'<td class="{"admitted" if admitted else "refused"}">{text}</td></tr>'
     )

@@ -135,7 +135,7 @@ def test_a_refused_request_is_shown_where_it_nearly_fits(machine: str) -> None:
     assert [one.get("data-nodes") for one in framed] == ["1"]
     assert "refused: wants 90 CPUs, 60 free" in (framed[0].findtext(f".//{SVG}title") or "")
     told = " ".join(texts(picture))
-    assert "refused: default/late: nearly fits on NUMA node 1: wants 90 CPUs, 60 free" in told
+    assert "refused: default/late: lacks least on NUMA node 1: wants 90 CPUs, 60 free" in told
 
 
 @pytest.mark.parametrize("width", WIDTHS)

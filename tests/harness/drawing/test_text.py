@@ -79,7 +79,7 @@ def test_a_piece_that_is_narrower_than_its_sign_is_no_other_pods() -> None:
 def test_a_refused_request_is_told_on_the_nodes_where_it_nearly_fits() -> None:
     wish = Wish("default/late", (1,), "wants 9 CPUs, 8 free")
     lines = draw_text(Scene(plain_machine(nodes=3, cores=8), wish=wish))
-    assert "refused: default/late: nearly fits on NUMA node 1: wants 9 CPUs, 8 free" in lines
+    assert "refused: default/late: lacks least on NUMA node 1: wants 9 CPUs, 8 free" in lines
     at = lines.index("┊ refused here: wants 9 CPUs, 8 free")
     assert lines[at - 1].startswith("┊ NUMA node 1 ")
     assert sum("refused here" in line for line in lines) == 1

@@ -132,11 +132,11 @@ def test_where_nothing_is_enumerated_the_number_of_numa_nodes_does_not_matter(ku
 def test_reserved_memory_that_nobody_told_is_on_the_first_numa_node_that_has_more() -> None:
     config, said = complete(MEMORY | {"kubeReserved": {"memory": "1Gi"}})
     assert config.reserved_memory == {0: {"memory": GI + 100 * MI}}
-    assert said == ["reservedMemory 1124 MiB on NUMA node 0: a kubelet with the Static policy does not start without"]
+    assert said == ["reservedMemory 1124 MiB on NUMA node 0: the Static policy does not start without"]
     # Of the 4 GiB of node 0, huge pages take 3.
     config, said = complete(MEMORY | {"kubeReserved": {"memory": "1Gi"}}, machine(2, pages=1536))
     assert config.reserved_memory == {0: {"memory": GI}, 1: {"memory": 100 * MI}}
-    assert said == ["reservedMemory 1124 MiB on NUMA nodes 0-1: a kubelet with the Static policy does not start without"]
+    assert said == ["reservedMemory 1124 MiB on NUMA nodes 0-1: the Static policy does not start without"]
 
 
 def test_huge_pages_are_reserved_where_they_are_beside_the_memory_that_is_told() -> None:
@@ -145,7 +145,7 @@ def test_huge_pages_are_reserved_where_they_are_beside_the_memory_that_is_told()
         MEMORY | {"reservedMemory": told, "systemReserved": {"hugepages-2Mi": "4Mi"}}, machine(2, 8)
     )
     assert config.reserved_memory == {0: {"hugepages-2Mi": 4 * MI}, 1: {"memory": 100 * MI}}
-    assert said == ["reservedMemory 4 MiB of hugepages-2Mi on NUMA node 0: a kubelet with the Static policy does not start without"]
+    assert said == ["reservedMemory 4 MiB of hugepages-2Mi on NUMA node 0: the Static policy does not start without"]
 
 
 def test_what_is_told_by_numa_node_counts_more_than_amounts() -> None:
@@ -178,7 +178,7 @@ def test_a_kubelet_that_is_to_keep_no_memory_has_to_keep_some() -> None:
     assert config.reserved_memory == {0: {"memory": 100 * MI}}
     assert said == [
         "kubeReserved 100 MiB of memory: the Static policy needs some, and none is given",
-        "reservedMemory 100 MiB on NUMA node 0: a kubelet with the Static policy does not start without",
+        "reservedMemory 100 MiB on NUMA node 0: the Static policy does not start without",
     ]
 
 

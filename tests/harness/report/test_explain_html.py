@@ -86,8 +86,20 @@ def test_an_admitted_pod_is_told_what_it_gets() -> None:
 def test_every_policy_and_scope_has_a_row_and_the_nodes_own_is_marked() -> None:
     text = page(REFUSED)
     rows = re.findall(r"<tr(.*?)><td>(.*?)</td><td>(.*?)</td>", text)
-    assert [(policy, scope) for _, policy, scope in rows] == [(p, s) for p in KUBELET_POLICIES for s in SCOPES]
-    assert [(policy, scope) for kind, policy, scope in rows if kind] == [("single-numa-node", "container")]
+    # Where both scopes come to the same, one row is for both.
+    told = [(policy, one) for _, policy, scope in rows for one in (SCOPES if scope == "both" else (scope,))]
+    assert told == [(policy, scope) for policy in KUBELET_POLICIES for scope in SCOPES]
+    [(policy, scope)] = [(policy, scope) for kind, policy, scope in rows if kind]
+    assert (policy, scope in ("container", "both")) == ("single-numa-node", True)
+
+
+def test_every_row_says_why_where_somebody_opens_it() -> None:
+    found = Page(page(REFUSED))
+    summaries = [index for index, (where, _) in enumerate(found.texts) if where == "summary"]
+    assert len(summaries) >= len(KUBELET_POLICIES)
+    for index in summaries:
+        where, line = found.texts[index + 1]
+        assert where == "li", line
 
 
 def test_nothing_comes_from_elsewhere() -> None:
