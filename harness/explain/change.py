@@ -17,3 +17,4 @@ class Change:
     pod: Pod | None = None  # None: as it was
     config: ManagerConfig | None = None  # None: as it was
     gone: tuple[str, ...] = ()  # the uids of pods that are removed
+    kept_cpus: int = 0  # that pods can ask for no longer

@@ -9,10 +9,12 @@ from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.change import Change
 from numaproof.harness.explain.replica import Replica, with_policy
 from numaproof.harness.explain.stock import CPU
+from numaproof.harness.providers.cpu import CpuTopology, reserve
 from numaproof.harness.providers.cpu.options import parse_options
 from numaproof.harness.providers.memory.state import MEMORY
 from numaproof.harness.vocabulary import KUBELET_POLICIES, SCOPES
 
+_ALIGNING = ("best-effort", "restricted", "single-numa-node")
 _KIB, _MIB = 1 << 10, 1 << 20
 
 
@@ -39,8 +41,33 @@ def laxer_policy(replica: Replica) -> Iterator[Change]:
 def aligning_policy(replica: Replica) -> Iterator[Change]:
     """A policy that aligns, where none does now."""
     if replica.setup.config.topology_policy == "none":
-        for other in ("best-effort", "restricted", "single-numa-node"):
+        for other in _ALIGNING:
             yield _policy(replica, other)
+
+
+def cpu_manager_on(replica: Replica) -> Iterator[Change]:
+    """The static policy of the CPU manager, with a policy that aligns if none does now."""
+    setup = replica.setup
+    config, allocatable = setup.config, setup.allocatable
+    if config.cpu_policy != "none" or allocatable is None:
+        return
+    told: dict[str, str] = {"cpuManagerPolicy": "static"}
+    reserved, kept = config.reserved_cpus, 0
+    count = -(-(1000 * len(setup.description.cpu_rows) - allocatable["cpu"]) // 1000)
+    if not reserved and count > 0:  # of kubeReserved and systemReserved: the kubelet picks them
+        topology = CpuTopology.of(setup.description.cpu_rows)
+        reserved = reserve(topology, parse_options(config.cpu_options), count)
+    elif not reserved:
+        first = min(setup.description.cpu_rows)[1]
+        reserved = frozenset(row[0] for row in setup.description.cpu_rows if row[1] == first)
+        told["reservedSystemCPUs"], kept = format_cpulist(reserved), len(reserved)
+    for policy in _ALIGNING if config.topology_policy == "none" else (config.topology_policy,):
+        changed = replace(
+            with_policy(setup, policy, config.topology_scope).config, cpu_policy="static", reserved_cpus=reserved
+        )
+        more = {"topologyManagerPolicy": policy} if policy != config.topology_policy else {}
+        text = ", ".join(f"{key} to {value}" for key, value in (told | more).items())
+        yield Change(f"set {text}", {"config": told | more}, None, changed, kept_cpus=kept)
 
 
 def _policy(replica: Replica, other: str) -> Change:

@@ -166,6 +166,18 @@ def sharing_init(replica: Replica, pod: Pod) -> Iterator[Change]:
         yield Change(f"let init containers share CPUs: ask for part of a CPU less ({which})", {"pod": asked}, changed)
 
 
+def matching_init(replica: Replica, pod: Pod) -> Iterator[Change]:
+    """To have init containers ask for as many CPUs as the container with most: it takes over all that they leave."""
+    most = max((exclusive_cpus(pod, one) for one in pod.containers), default=0)
+    changed, asked = pod, {}
+    for container in filter(pod.ends, pod.init_containers):
+        if 0 < exclusive_cpus(pod, container) < most:
+            asked[container.name] = {CPU: str(most)}
+            changed = asking(changed, container.name, {CPU: Fraction(most)})
+    if asked:
+        yield Change(f"ask for {most} CPUs in init container {', '.join(asked)}, too", {"pod": asked}, changed)
+
+
 def guaranteed(replica: Replica, pod: Pod) -> Iterator[Change]:
     """To have CPUs of its own: whole CPUs, and limits equal to requests in every container."""
     if pod.resources is not None:

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from numaproof.harness.decision.trace import Trace
-from numaproof.harness.explain.blame import DEVICES, POLICY, QOS, Blame, find_blame
+from numaproof.harness.explain.blame import DEVICES, LEFT_BY_INIT, POLICY, QOS, Blame, find_blame
 from numaproof.harness.explain.change import Change
 from numaproof.harness.explain.config_changes import (
     aligning_policy,
+    cpu_manager_on,
     laxer_policy,
     memory_manager_off,
     reserved_elsewhere,
@@ -18,6 +19,7 @@ from numaproof.harness.explain.pod_changes import (
     Shrinking,
     fitting,
     guaranteed,
+    matching_init,
     sharing,
     sharing_init,
     shrinking,
@@ -25,7 +27,7 @@ from numaproof.harness.explain.pod_changes import (
     wider,
 )
 from numaproof.harness.explain.removals import joint_removals, removal, removals
-from numaproof.harness.explain.replica import Replica, Resident, played
+from numaproof.harness.explain.replica import Replica, Resident, Setup, played
 from numaproof.harness.explain.stock import CPU
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.providers.memory.state import MEMORY
@@ -56,17 +58,21 @@ def find_remedies(
     """
     trials = _Trials(replica, pod, goal, history)
     found: list[Remedy] = []
+    init = (*sharing_init(replica, pod), *matching_init(replica, pod))
+    if blame.cause == LEFT_BY_INIT:
+        found += _first(trials, init, len(init))
     if blame.what not in (POLICY, QOS):
         found += _first(trials, whole_cores(replica, pod))
         found += _first(trials, fitting(replica, pod, blame))
         less = shrinking(replica, pod, blame)
         found += (trials.largest(less) if less else []) or _joint_shrinking(trials, replica, pod, blame)
         found += _first(trials, wider(replica, pod, blame))
-        found += _first(trials, sharing_init(replica, pod))
+        found += [] if found or blame.cause == LEFT_BY_INIT else _first(trials, init)
         found += _removals(trials, replica, blame)
     else:
         found += _first(trials, guaranteed(replica, pod))
         found += _first(trials, aligning_policy(replica))
+        found += _first(trials, cpu_manager_on(replica))
     found += _first(trials, scope(replica))
     found += _first(trials, without_cpu_option(replica))
     found += _first(trials, reserved_elsewhere(replica, blame))
@@ -75,6 +81,13 @@ def find_remedies(
     found += _first(trials, laxer_policy(replica))
     found += _first(trials, memory_manager_off(replica))
     return tuple(found)
+
+
+def _changed(setup: Setup, change: Change) -> Setup:
+    allocatable = setup.allocatable
+    if allocatable is not None and change.kept_cpus:
+        allocatable = {**allocatable, CPU: allocatable[CPU] - 1000 * change.kept_cpus}
+    return replace(setup, config=change.config or setup.config, allocatable=allocatable)
 
 
 def _first(trials: "_Trials", changes: Iterable[Change], most: int = 1) -> list[Remedy]:
@@ -181,7 +194,7 @@ class _Trials:
         if change.config is None and not change.gone:
             yield self._replica.decide(pod)
             return
-        setup = replace(self._replica.setup, config=change.config or self._replica.setup.config)
+        setup = _changed(self._replica.setup, change)
         restarted = self._replica.under(setup, without=change.gone)
         yield restarted.decide(pod) if restarted else None
         if self._history is not None and restarted is not None:
