@@ -9,6 +9,7 @@ from pathlib import Path
 from numaproof import fake_sysfs
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.argument import MACHINE
+from numaproof.fake_sysfs.paste import shown
 from numaproof.harness.commands.output_file import write_output
 from numaproof.harness.commands.pod_arguments import pods_in
 from numaproof.harness.commands.pod_files import pods_of
@@ -27,7 +28,6 @@ from numaproof.harness.intake.log_comparison import comparison_lines
 from numaproof.harness.intake.log_facts import LogFacts
 from numaproof.harness.intake.log_settings import settings_of_log
 from numaproof.harness.intake.newcomer import newcomer
-from numaproof.harness.intake.paste import shown
 from numaproof.harness.intake.plugins_file import read_plugins
 from numaproof.harness.intake.state import KubeletState
 from numaproof.harness.pods.pod import Pod

@@ -8,8 +8,8 @@ from typing import Any, TypeGuard
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.lists import parse_cpulist
+from numaproof.fake_sysfs.paste import shown
 from numaproof.harness.intake.loose_json import Elision, elision_note, path_text, read_json
-from numaproof.harness.intake.paste import shown
 from numaproof.harness.node.state.checksum import text_checksum
 
 _HIGHEST_ID = 9999  # of a CPU or NUMA node; Linux has at most 8192 CPUs

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from numaproof.fake_sysfs.paste import is_elision, shown
 from numaproof.harness.decision.config import Setting
 from numaproof.harness.decision.kubelet_flags import FLAGS, LIST_FLAGS, TABLE_FLAGS, flag_settings
-from numaproof.harness.intake.paste import is_elision, shown
 
 FILE_FLAGS = ("config", "config-dir")  # that name files of a configuration
 

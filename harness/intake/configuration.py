@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.paste import cleaned, is_elision, shown
 from numaproof.fake_sysfs.strict_yaml import LARGEST, Where, YamlError, load_all
 from numaproof.harness.decision.config import Setting
 from numaproof.harness.decision.kubelet_flags import FLAGS
@@ -24,7 +25,6 @@ from numaproof.harness.intake.command_line import (
 )
 from numaproof.harness.intake.loose_json import elision_note, read_json
 from numaproof.harness.intake.loose_yaml import pieces
-from numaproof.harness.intake.paste import cleaned, is_elision, shown
 from numaproof.harness.intake.settings import FORMS, KIND, Found, Gathered
 
 _KEY = re.compile(rf"\b(?:{'|'.join(sorted(USED))})\b[\"'`]?[ \t]*[:=]")

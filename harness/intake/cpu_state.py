@@ -1,9 +1,9 @@
 """`cpu_manager_state`, as copied or pasted: which CPUs belong to which container."""
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.paste import shown
 from numaproof.harness.intake.checkpoint import check_sum, cpus_from, is_name, read_checkpoint, table_at
 from numaproof.harness.intake.loose_json import path_text
-from numaproof.harness.intake.paste import shown
 from numaproof.harness.intake.state import KubeletState
 from numaproof.harness.node.state import cpus
 from numaproof.harness.vocabulary import ContainerKey

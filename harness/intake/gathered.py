@@ -14,7 +14,7 @@ from pathlib import Path
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.archive import Limits, pick
 from numaproof.fake_sysfs.content import Link
-from numaproof.harness.intake.paste import LARGEST, shown
+from numaproof.fake_sysfs.paste import LARGEST, shown
 
 _MIB = 1 << 20
 _LIMITS = Limits(total=256 * _MIB, member=LARGEST, members=100_000, what="a part of a kubelet's root")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from numaproof.harness.intake.paste import cleaned
+from numaproof.fake_sysfs.paste import cleaned
 
 _CURLED = str.maketrans("“”„‟", '""""')
 # `Nov 17 10:57:41 host kubelet[123]: `, `2026-01-17T10:57:41.123Z stderr F `, `[ 1234.567] host kubelet[123]: `

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.paste import LARGEST
 from numaproof.harness.decision.config import Setting
 from numaproof.harness.decision.kubelet_flags import with_flags
 from numaproof.harness.intake.configuration import read_with_files
@@ -14,7 +15,6 @@ from numaproof.harness.intake.device_state import read_device_state
 from numaproof.harness.intake.drop_ins import with_drop_in
 from numaproof.harness.intake.gathered import LARGEST_OTHER, Gathered, gather
 from numaproof.harness.intake.memory_state import read_memory_state
-from numaproof.harness.intake.paste import LARGEST
 from numaproof.harness.intake.recognition import (
     STATE_FILES,
     Kind,

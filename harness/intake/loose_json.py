@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from numaproof.errors import UserError
-from numaproof.harness.intake.paste import ELISION, cleaned, is_elision, is_prompt, shown
+from numaproof.fake_sysfs.paste import ELISION, cleaned, is_elision, is_prompt, shown
 
 DEEPEST = 64
 Keys = tuple[str | int, ...]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from numaproof.errors import UserError
-from numaproof.harness.intake.paste import is_elision
+from numaproof.fake_sysfs.paste import is_elision
 
 MOST = 256  # GPUs and NICs of a table; real ones have some fifty
 _LONGEST = 16 << 10  # characters of a line

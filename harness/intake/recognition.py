@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.paste import cleaned
 from numaproof.harness.decision.kubelet_keys import USED
 from numaproof.harness.intake.command_line import names_flags
 from numaproof.harness.intake.loose_json import object_spans
-from numaproof.harness.intake.paste import cleaned
 
 Kind = Literal["cpu", "memory", "devices", "configz", "config", "drop-in", "flags"]
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.paste import is_elision, shown
 from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.harness.decision.config import Setting
 from numaproof.harness.decision.kubelet_flags import FLAGS, with_flags
 from numaproof.harness.decision.kubelet_keys import USED, WITHOUT_EFFECT
 from numaproof.harness.intake.command_line import CommandLine
-from numaproof.harness.intake.paste import is_elision, shown
 
 FORMS = "a KubeletConfiguration, the answer of /configz, or a kubelet's command line"
 KIND = "KubeletConfiguration"

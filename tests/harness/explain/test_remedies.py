@@ -44,8 +44,8 @@ def told(before: State) -> list[tuple[str, dict[str, Any]]]:
     return [(one.change.text, dict(one.change.apply)) for one in explanation.remedies]
 
 
-STATIC = {"cpuManagerPolicy": "static"}
-WITHOUT = {
+STATIC: dict[str, Any] = {"cpuManagerPolicy": "static"}
+WITHOUT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     # The first core, as no CPU is reserved: CPUs 0 and 1.
     "nothing reserved": ({}, STATIC | {"reservedSystemCPUs": "0-1"}),
     "CPUs reserved": ({"reservedSystemCPUs": "3"}, STATIC),

@@ -3,7 +3,7 @@
 import pytest
 
 from numaproof.errors import UserError
-from numaproof.harness.intake.paste import LARGEST, SHOWN, cleaned, is_elision, is_prompt, shown
+from numaproof.fake_sysfs.paste import LARGEST, SHOWN, cleaned, is_elision, is_prompt, shown
 
 
 @pytest.mark.parametrize(
