@@ -3,38 +3,26 @@
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from numaproof import fake_sysfs
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.argument import MACHINE
-from numaproof.fake_sysfs.paste import shown
+from numaproof.harness.commands.known import known_of, text_of
 from numaproof.harness.commands.output_file import write_output
 from numaproof.harness.commands.pod_arguments import pods_in
 from numaproof.harness.commands.pod_files import pods_of
 from numaproof.harness.commands.terminal import printable, wants_colour
-from numaproof.harness.decision.config import Setting
-from numaproof.harness.decision.kubelet_flags import with_flags
 from numaproof.harness.explain.as_json import as_json
 from numaproof.harness.explain.explanation import Explanation, explain
 from numaproof.harness.intake.assembly import assemble
-from numaproof.harness.intake.configuration import read_with_files
-from numaproof.harness.intake.kubelet_log import read_kubelet_log
-from numaproof.harness.intake.kubelet_root import read_kubelet_root
-from numaproof.harness.intake.live_state import with_live
 from numaproof.harness.intake.log_as_json import log_as_json
 from numaproof.harness.intake.log_comparison import comparison_lines
-from numaproof.harness.intake.log_facts import LogFacts
-from numaproof.harness.intake.log_settings import settings_of_log
 from numaproof.harness.intake.newcomer import newcomer
 from numaproof.harness.intake.plugins_file import read_plugins
-from numaproof.harness.intake.state import KubeletState
 from numaproof.harness.pods.pod import Pod
 from numaproof.harness.report.explain_scene import scene_of
 from numaproof.harness.vocabulary import SEMANTICS
-
-LARGEST = 64 << 20  # bytes of a file that is read
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,13 +34,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pod", metavar="POD", help="a Pod manifest, or what makes pods (a Deployment); - for stdin")
     parser.add_argument("--machine", metavar="M", default="host", help=f"{MACHINE} (default: host)")
     parser.add_argument(
-        "--config", metavar="FILE", help="a KubeletConfiguration, an answer of /configz, or a kubelet's command line"
+        "--config",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a KubeletConfiguration, an answer of /configz, or a kubelet's command line; the last one counts",
     )
     parser.add_argument(
         "--plugins", metavar="FILE", help="devices by resource with their NUMA nodes, or the text of nvidia-smi topo -m"
     )
     parser.add_argument(
-        "--running", metavar="FILE", nargs="+", default=[], help="pods that came before, in their order; 3*FILE: copies"
+        "--running",
+        metavar="FILE",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="pods that came before, in their order; 3*FILE: copies",
     )
     parser.add_argument(
         "--kubelet-root",
@@ -70,9 +67,9 @@ def run(args: argparse.Namespace) -> int:
     """Print the explanation; exit code 1 if the pod is refused."""
     pod = _the_pod(args.pod)
     machine = fake_sysfs.parse_machine(args.machine)
-    known = _known(args)
+    known = known_of(args.config, args.kubelet_root, args.pod_resources, args.log)
     devices, unplaced = (
-        read_plugins(_text(args.plugins), args.plugins, machine.cpus_by_node()) if args.plugins else (None, ())
+        read_plugins(text_of(args.plugins), args.plugins, machine.cpus_by_node()) if args.plugins else (None, ())
     )
     node = assemble(
         machine,
@@ -97,47 +94,6 @@ def run(args: argparse.Namespace) -> int:
     return 0 if explanation.trace.verdict.admitted else 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What is known of a kubelet, from all that was given."""
-
-    settings: dict[str, Setting] | None  # None: nobody tells its configuration
-    state: KubeletState | None
-    log: LogFacts | None
-    notes: tuple[str, ...]
-
-
-def _known(args: argparse.Namespace) -> _Known:
-    given, notes, files = read_with_files(_text(args.config), args.config) if args.config else (None, (), ())
-    root = read_kubelet_root(args.kubelet_root) if args.kubelet_root else None
-    settings = root.settings if root else None
-    if settings is not None and given is not None and not files:
-        notes += (f"{args.config}: is the configuration; what {args.kubelet_root} has of one is passed over",)
-    if given is not None:
-        # Flags that name a configuration go with it.
-        settings = with_flags(settings, given) if settings and files else given
-    if files and not (root and root.settings):
-        notes += tuple(f"{args.config}: names the configuration {shown(one)}, which is not given here" for one in files)
-    live = _live(args.pod_resources) if args.pod_resources else None
-    state = with_live(root.state, live) if root and live else live or (root.state if root else None)
-    notes += (*(root.notes if root else ()), *(state.notes if state else ()))
-    log = None
-    if args.log:
-        text = _text(args.log)
-        log = read_kubelet_log(text, args.log)
-        notes += log.notes
-        if settings is None:
-            told, more = settings_of_log(log, text, args.log)
-            settings, notes = told or None, notes + more
-    return _Known(settings, state, log, notes)
-
-
-def _live(socket: str) -> KubeletState:
-    from numaproof.harness.intake.pod_resources import read_pod_resources  # noqa: PLC0415 (gRPC is large)
-
-    return read_pod_resources(socket)
-
-
 def _page(explanation: Explanation, machine: fake_sysfs.Machine, told: Sequence[str], log: Sequence[str]) -> str:
     from numaproof.harness.drawing.svg import draw_svg  # noqa: PLC0415 (who reads a text needs no SVG)
     from numaproof.harness.report.explain_html import NARROW, explanation_page  # noqa: PLC0415 (likewise)
@@ -160,18 +116,3 @@ def _the_pod(name: str) -> Pod:
     if len(pods) > 1:
         raise UserError(f"{name}: has {len(pods)} pods; give the one to explain, the others by --running")
     return pods[0]
-
-
-def _text(name: str) -> str:
-    """What a file holds, which has to be a text."""
-    try:
-        with Path(name).open("rb") as file:
-            content = file.read(LARGEST + 1)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error}); give a file") from None
-    if len(content) > LARGEST:
-        raise UserError(f"{name}: is larger than {LARGEST >> 20} MiB; give the part that matters")
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        raise UserError(f"{name}: is not UTF-8 text (byte {error.start}); give a text") from None

@@ -320,7 +320,8 @@ def _hint_text(hints: ResourceHints) -> str:
     more = f" or other {size} NUMA nodes" if isinstance(hints, HintFamily) and size > 1 else ""
     if not preferred:
         return f"accepts {_masks_text(others)}{more}, and prefers none of it"
-    return f"prefers {_masks_text(preferred)}{more}" + (f", accepts {_masks_text(others)}" if others else "")
+    wider = _masks_text(others) if len(others) <= _SHOWN_HINTS else f"{len(others)} other sets of them"
+    return f"prefers {_masks_text(preferred)}{more}" + (f", accepts {wider}" if others else "")
 
 
 def _masks_text(hints: Sequence[TopologyHint]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from numaproof.harness.cli import main
+from tests.harness.node.running import running_node
 from tests.places import short_directory
 
 SMALL = "numa:2 core:4 pu:1"  # CPUs 0-3 on NUMA node 0, 4-7 on NUMA node 1
@@ -100,6 +101,141 @@ def test_a_pod_of_a_deployment_and_of_stdin(
     assert (answer["pod"], answer["placement"]["app"]["cpus"]) == ("default/web", "1-2")
 
 
+NUMACTL = """available: 2 nodes (0-1)
+node 0 cpus: 0 1 2 3
+node 0 size: 16000 MB
+node 1 cpus: 4 5 6 7
+node 1 size: 16000 MB
+node distances:
+node   0   1
+  0:  10  20
+  1:  20  10
+"""
+FLAGS = "/usr/bin/kubelet --config=/etc/kubelet.yaml --topology-manager-policy=single-numa-node --reserved-cpus=4\n"
+# What a kubelet with CPU 0 reserved writes once a pod holds CPUs 1-3.
+STATE = '{"policyName": "static", "defaultCpuSet": "0,4-7", "entries": {"u1": {"app": "1-3"}}}'
+HINT = '{"NUMANodeAffinity":2,"Preferred":true}'
+LOG = f"""I1118 10:00:00.000001 1 manager.go:1] "Creating topology manager with policy per scope" topologyPolicyName="\
+single-numa-node" topologyScopeName="pod"
+I1118 10:00:01.000001 1 scope.go:1] "TopologyHints" hints={{"cpu":[{HINT}]}} pod="default/p" containerName=""
+I1118 10:00:01.000002 1 scope.go:1] "Best TopologyHint" bestHint={HINT} pod="default/p" containerName=""
+"""
+
+
+def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
+    code = main(["explain", *arguments, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.usefixtures("place")
+def test_a_machine_of_a_text_and_flags_over_a_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("numactl.txt").write_text(NUMACTL)
+    Path("flags.txt").write_text(FLAGS)
+    node = ("--machine", "numactl.txt")
+    # By the file CPU 0 is reserved, by the flags CPU 4: four CPUs are on NUMA node 1, or on NUMA node 0.
+    code, answer = asked(capsys, "four.yaml", *node, "--config", "config.yaml")
+    assert (code, answer["policy"], answer["placement"]["app"]["cpus"]) == (0, "restricted", "4-7")
+    code, answer = asked(capsys, "four.yaml", *node, "--config", "config.yaml", "--config", "flags.txt")
+    assert (code, answer["policy"], answer["placement"]["app"]["cpus"]) == (0, "single-numa-node", "0-3")
+    assert not [one for one in answer["assumptions"] if "kubelet.yaml" in one]
+    # Alone the flags name a configuration that nobody has.
+    Path("flags.txt").write_text(FLAGS.replace(" --reserved", " --cpu-manager-policy=static --reserved"))
+    code, answer = asked(capsys, "four.yaml", *node, "--config", "flags.txt")
+    assert "the configuration '/etc/kubelet.yaml' is named by flags, and is not given" in answer["assumptions"]
+
+
+@pytest.mark.usefixtures("place")
+def test_a_copied_root_with_and_without_another_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("root").mkdir()
+    Path("root/cpu_manager_state").write_text(STATE)
+    Path("root/config.yaml").write_text(CONFIG.replace("restricted", "best-effort"))
+    node = ("--machine", SMALL, "--kubelet-root", "root")
+    code, answer = asked(capsys, "four.yaml", *node)
+    assert (code, answer["policy"], answer["placement"]["app"]["cpus"]) == (0, "best-effort", "4-7")
+    # Five CPUs are wanted, four are free: the pod u1 holds three.
+    code, answer = asked(capsys, "five.yaml", *node, "--config", "config.yaml")
+    assert (code, answer["policy"], answer["verdict"]["admitted"]) == (1, "restricted", False)
+    assert answer["blame"]["free"] == {"0": 0, "1": 4}
+    assert "--config is the configuration; what root has of one is passed over" in answer["assumptions"]
+    assert [one["apply"] for one in answer["remedies"]].count({"remove": ["default/u1"]}) == 1
+
+
+@pytest.mark.usefixtures("place")
+def test_a_pod_that_is_there_comes_again(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("root").mkdir()
+    Path("root/cpu_manager_state").write_text(STATE)
+    known = json.loads(pod("three", 3))
+    known["metadata"]["uid"] = "u1"
+    Path("known.json").write_text(json.dumps(known))
+    # It holds CPUs 1-3, and gets them again; four CPUs more are on NUMA node 1.
+    code, answer = asked(capsys, "known.json", "--machine", SMALL, "--kubelet-root", "root", "--config", "config.yaml")
+    assert (code, answer["placement"]["app"]["cpus"]) == (0, "1-3")
+    again = "pod default/three is on the node already: explained as if it came again, without what it holds now"
+    assert again in answer["assumptions"]
+    # What it held is no matter: with four CPUs it goes to the NUMA node that has four.
+    Path("known.json").write_text(json.dumps(known).replace('"cpu": 3', '"cpu": 4'))
+    code, answer = asked(capsys, "known.json", "--machine", SMALL, "--kubelet-root", "root", "--config", "config.yaml")
+    assert (code, answer["placement"]["app"]["cpus"]) == (0, "4-7")
+    # Of pods that are said to run it is another one of the same manifest: NUMA node 1 is left for it.
+    code, answer = asked(capsys, "three.yaml", "--machine", SMALL, "--config", "config.yaml", "--running", "three.yaml")
+    assert (code, answer["placement"]["app"]["cpus"]) == (0, "4-6")
+    assert "pod default/three runs already: this is another one like it" in answer["assumptions"]
+
+
+@pytest.mark.usefixtures("place")
+def test_copies_and_several_lists_of_pods_that_run(capsys: pytest.CaptureFixture[str]) -> None:
+    # Two pods of two CPUs, and one of three: CPUs 1-2 and 4-5 by the copies, and no NUMA node has three left.
+    node = ("--machine", SMALL, "--config", "config.yaml")
+    code, answer = asked(capsys, "four.yaml", *node, "--running", "2*two.yaml", "--running", "three.yaml")
+    assert code == 1
+    # 7 CPUs are for pods: 4 of NUMA node 1 and 3 of NUMA node 0; two of each are held, and the three find no place.
+    assert "the running pod default/three is left out" in "\n".join(answer["assumptions"])
+    assert answer["blame"]["free"] == {"0": 1, "1": 2}
+
+
+@pytest.mark.usefixtures("place")
+def test_a_log_tells_the_configuration_and_is_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("kubelet.log").write_text(LOG)
+    Path("p.yaml").write_text(pod("p", 4))
+    Path("numactl.txt").write_text(NUMACTL)
+    code, answer = asked(capsys, "p.yaml", "--machine", "numactl.txt", "--log", "kubelet.log")
+    assert (code, answer["policy"], answer["scope"]) == (0, "single-numa-node", "pod")
+    assert (answer["log"]["policy"], answer["log"]["scope"]) == ("single-numa-node", "pod")
+    Path("static.yaml").write_text(CONFIG.replace("restricted", "single-numa-node"))
+    arguments = ("p.yaml", "--machine", SMALL, "--config", "static.yaml", "--log", "kubelet.log")
+    # CPU 0 is reserved, so that NUMA node 1 (mask 2) alone has four CPUs; the scope of this node is the container.
+    code, answer = asked(capsys, *arguments)
+    assert answer["log"]["lines"][0] == "the log is of a kubelet with the scope pod, this is container"
+    Path("static.yaml").write_text(CONFIG.replace("restricted", "single-numa-node") + "topologyManagerScope: pod\n")
+    code, answer = asked(capsys, *arguments)
+    assert [(one["resource"], one["agrees"], one["here"]) for one in answer["log"]["compared"]] == [
+        ("cpu", False, [{"numa": [1], "preferred": True}, {"numa": [0, 1], "preferred": False}]),
+        (None, True, [{"numa": [1], "preferred": True}]),
+    ]
+    assert main(["explain", *arguments, "--html", "page.html"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[lines.index("The log") + 1].startswith("- the pod: ")
+    assert "<h2>The log</h2>" in Path("page.html").read_text()
+
+
+def test_a_kubelet_that_runs_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    kubelet = {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0", "topologyManagerPolicy": "restricted"}
+    with running_node(kubelet, SMALL) as node:
+        node.admit(json.loads(pod("there", 3)))
+        path = node.root / "asked.yaml"
+        path.write_text(pod("asked", 4))
+        configuration = node.root / "kubelet.yaml"
+        configuration.write_text(CONFIG)
+        socket = str(node.pod_resources_socket)
+        live = ("--machine", SMALL, "--pod-resources", socket, "--config", str(configuration))
+        code, answer = asked(capsys, str(path), *live)
+        assert (code, answer["placement"]["app"]["cpus"]) == (0, "4-7")
+        node.admit(json.loads(pod("other", 1)))
+        code, answer = asked(capsys, str(path), *live)
+        assert (code, answer["blame"]["free"]) == (1, {"0": 0, "1": 3})
+        assert {"remove": ["default/other"]} in [one["apply"] for one in answer["remedies"]]
+
+
 BAD = {
     "no such pod": (["nothing.yaml"], "nothing.yaml: "),
     "two pods": (["two-pods.yaml"], "two-pods.yaml: has 2 pods; give the one to explain, the others by --running"),
@@ -109,6 +245,12 @@ BAD = {
     "no such policy": (["two.yaml", "--config", "wrong.yaml"], "wrong.yaml:1: topologyManagerPolicy: unknown value"),
     "reserved CPUs elsewhere": (["two.yaml", "--config", "other.yaml"], "reservedSystemCPUs: CPUs 99 are not online"),
     "a running pod that is none": (["two.yaml", "--running", "config.yaml"], "is not admitted by a node"),
+    "no log": (["two.yaml", "--log", "two.yaml"], "two.yaml: has no line of a kubelet's Topology Manager"),
+    "no root": (["two.yaml", "--kubelet-root", "gone"], "gone: "),
+    "no socket": (["two.yaml", "--pod-resources", "gone"], "gone: there is no such socket"),
+    "not a socket": (["two.yaml", "--pod-resources", "two.yaml"], "two.yaml: is not a socket"),
+    "plugins that are none": (["two.yaml", "--plugins", "two.yaml"], "two.yaml"),
+    "a page where none can be": (["two.yaml", "--html", "gone/page.html"], "gone/page.html: cannot be written"),
     "a machine beyond masks": (["two.yaml", "--machine", "power9-ac922"], "the kubelet's masks end at 63"),
 }
 

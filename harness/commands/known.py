@@ -1,0 +1,95 @@
+"""What the arguments of `numaproof explain` tell of a kubelet: its configuration, who holds what, and its log."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from numaproof.errors import UserError
+from numaproof.fake_sysfs.paste import shown
+from numaproof.harness.decision.config import Setting
+from numaproof.harness.decision.kubelet_flags import with_flags
+from numaproof.harness.intake.configuration import read_with_files
+from numaproof.harness.intake.kubelet_log import read_kubelet_log
+from numaproof.harness.intake.kubelet_root import read_kubelet_root
+from numaproof.harness.intake.live_state import with_live
+from numaproof.harness.intake.log_facts import LogFacts
+from numaproof.harness.intake.log_settings import settings_of_log
+from numaproof.harness.intake.state import KubeletState
+
+LARGEST = 64 << 20  # bytes of a file that is read
+
+Settings = dict[str, Setting]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a kubelet, and what has to be said about it."""
+
+    settings: Settings | None  # None: nobody tells its configuration
+    state: KubeletState | None  # None: nobody tells who holds what
+    log: LogFacts | None
+    notes: tuple[str, ...]
+
+
+def known_of(config: Sequence[str], kubelet_root: str | None, pod_resources: str | None, log: str | None) -> Known:
+    """All of it: what is told nearer counts more: --config, then the kubelet's root, then the log."""
+    given, notes, elsewhere = _configuration(config)
+    root = read_kubelet_root(kubelet_root) if kubelet_root else None
+    settings = root.settings if root else None
+    if settings is not None and given is not None and not elsewhere:
+        notes.append(f"--config is the configuration; what {kubelet_root} has of one is passed over")
+    elif settings is None:
+        notes += [f"the configuration {shown(one)} is named by flags, and is not given" for one in elsewhere]
+    if given is not None:
+        # Flags that name a configuration go with it.
+        settings = with_flags(settings, given) if settings and elsewhere else given
+    live = _live(pod_resources) if pod_resources else None
+    state = with_live(root.state, live) if root and live else live or (root.state if root else None)
+    notes += (*(root.notes if root else ()), *(state.notes if state else ()))
+    facts = None
+    if log:
+        text = text_of(log)
+        facts = read_kubelet_log(text, log)
+        notes += facts.notes
+        if settings is None:
+            told, more = settings_of_log(facts, text, log)
+            settings = told or None
+            notes += more
+    return Known(settings, state, facts, tuple(notes))
+
+
+def _configuration(config: Sequence[str]) -> tuple[Settings | None, list[str], tuple[str, ...]]:
+    """The settings of all files, later ones over earlier ones; notes; configurations that are named and not given."""
+    settings: Settings | None = None
+    notes: list[str] = []
+    named: list[str] = []
+    is_given = False
+    for name in config:
+        found, more, files = read_with_files(text_of(name), name)
+        notes += more
+        named += files
+        is_given |= not files
+        if found is not None:
+            settings = with_flags(settings or {}, found)
+    return settings, notes, () if is_given else tuple(named)
+
+
+def _live(socket: str) -> KubeletState:
+    from numaproof.harness.intake.pod_resources import read_pod_resources  # noqa: PLC0415 (gRPC is large)
+
+    return read_pod_resources(socket)
+
+
+def text_of(name: str) -> str:
+    """What a file holds, which has to be a text."""
+    try:
+        with Path(name).open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error}); give a file") from None
+    if len(content) > LARGEST:
+        raise UserError(f"{name}: is larger than {LARGEST >> 20} MiB; give the part that matters")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise UserError(f"{name}: is not UTF-8 text (byte {error.start}); give a text") from None
