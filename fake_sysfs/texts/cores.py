@@ -40,17 +40,24 @@ def _alone(lists: Lists) -> Cores:
 
 
 def _guessed(lists: Lists, told: Told) -> Cores:
-    """Two threads a core where the CPUs of each node fall into two like halves that are not one run."""
-    steps = {_halves(cpus) for cpus in lists.values() if cpus}
-    if len(steps) == 1 and (step := steps.pop()) and not all(_is_run(cpus) for cpus in lists.values()):
-        cores = sorted((low, low + step) for cpus in lists.values() for low in cpus[: len(cpus) // 2])
+    """Two threads a core where the numbers show it, else one."""
+    if cores := _halved(lists):
         low, high = cores[0]
         told.assume(
             f"two threads a core, CPUs {low} and {high} and so on: the CPUs of a NUMA node are two like runs of numbers"
         )
-        return list(cores)
+        return cores
     told.assume("one thread a core: the text does not tell, nor do the numbers of the CPUs")
     return _alone(lists)
+
+
+def _halved(lists: Lists) -> Cores:
+    """Cores of two threads where the CPUs of each node fall into two like halves that are not one run; else none."""
+    steps = {_halves(cpus) for cpus in lists.values()}
+    step = steps.pop() if len(steps) == 1 else 0
+    if not step or all(_is_run(cpus) for cpus in lists.values()):
+        return []
+    return sorted((low, low + step) for cpus in lists.values() for low in cpus[: len(cpus) // 2])
 
 
 def _halves(cpus: tuple[int, ...]) -> int:
@@ -74,15 +81,16 @@ def _numbered(lists: Lists, threads: int, told: Told) -> Cores:
     ]
     if told.architecture.startswith(("ppc", "s390")):
         ways.reverse()
+    if threads == 2 and (halved := _halved(lists)):
+        return halved  # as the numbers show, which may have gaps
     fitting = [(why, cores) for why, key in ways if (cores := _grouped(lists, key, threads, told))]
     if fitting:
         why, cores = fitting[0]
         if len(fitting) > 1 and fitting[1][1] != cores:
             told.assume(f"{why}: the text does not tell how they are numbered")
         return cores
-    apart = _hybrid(lists, threads, told) or _within_nodes(lists, threads)
-    if apart:
-        return apart
+    if two_kinds := _hybrid(lists, threads, told):
+        return two_kinds
     told.assume(f"one thread a core: the CPUs of the NUMA nodes do not make cores of {threads} threads")
     return _alone(lists)
 
@@ -101,15 +109,6 @@ def _grouped(lists: Lists, key: Callable[[int], object], threads: int, told: Tol
     if not whole and not told.offline:
         return []
     return sorted(tuple(sorted(cpus)) for cpus in found.values())
-
-
-def _within_nodes(lists: Lists, threads: int) -> Cores:
-    """The first thread of each core of a node, then the second one, and so on; none if that does not go."""
-    if any(len(cpus) % threads for cpus in lists.values()):
-        return []
-    return sorted(
-        tuple(cpus[index :: len(cpus) // threads]) for cpus in lists.values() for index in range(len(cpus) // threads)
-    )
 
 
 def _hybrid(lists: Lists, threads: int, told: Told) -> Cores:

@@ -88,7 +88,7 @@ def _fields(text: str) -> Iterator[tuple[str, str]]:
         field = _FIELD.fullmatch(line.replace(_WIDE_COLON, ":")) if ":" in line or _WIDE_COLON in line else None
         if field:
             yield f"{field[1]}{field[2]}".strip(), field[3].strip()
-    if '"lscpu"' in text or '"field"' in text:
+    if '"field"' in text:
         for name, value in _JSON_FIELD.findall(text):
             try:
                 data = json.loads(value)

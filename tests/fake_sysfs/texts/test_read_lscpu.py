@@ -116,6 +116,8 @@ def test_every_form_tells_of_the_same_cpus(form: str) -> None:
     assert machine.cpus_by_node() == BY_NODE
     assert cores(machine) == CORES
     assert [cpu.package for cpu in machine.cpus] == [0, 0, 1, 1, 0, 0, 1, 1]
+    # Nothing of it is a guess.
+    assert not any("a core" in note or "a socket:" in note for note in assumed(machine) if " caches: " not in note)
 
 
 def test_sizes_of_caches_are_those_of_one() -> None:
@@ -163,6 +165,17 @@ def test_threads_in_a_row_are_told_by_nodes_that_they_would_straddle() -> None:
     """Two nodes 0-3 and 4-7 of two threads a core: CPUs 0 and 4 are on two nodes, so 0 and 1 are a core."""
     machine = machine_of("Thread(s) per core: 2\nNUMA node0 CPU(s): 0-3\nNUMA node1 CPU(s): 4-7\n")
     assert cores(machine) == [(0, 1), (2, 3), (4, 5), (6, 7)]
+
+
+def test_threads_are_told_by_two_runs_though_numbers_between_are_missing() -> None:
+    machine = machine_of("Thread(s) per core: 2\nNUMA node0 CPU(s): 0-3,16-19\nNUMA node1 CPU(s): 4-7,20-23\n")
+    assert cores(machine) == [(cpu, cpu + 16) for cpu in range(8)]
+
+
+def test_threads_that_the_nodes_do_not_allow_are_one_a_core_which_is_said() -> None:
+    machine = machine_of("Thread(s) per core: 4\nNUMA node0 CPU(s): 0-2\nNUMA node1 CPU(s): 3-5\n")
+    assert cores(machine) == [(cpu,) for cpu in range(6)]
+    assert "one thread a core: the CPUs of the NUMA nodes do not make cores of 4 threads" in assumed(machine)
 
 
 def test_two_kinds_of_cores_are_told_by_their_number() -> None:

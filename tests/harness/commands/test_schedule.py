@@ -223,6 +223,14 @@ def test_nodes_come_from_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
     assert report["pods"][0]["node"] == "worker-1"
 
 
+@pytest.mark.parametrize("text", ["node 0 cpus: 0 1 2 3 4 5\nnode 0 size: 9216 MB\n", "1 NUMA node, 6 CPUs, 9GiB\n"])
+def test_nodes_are_told_by_the_text_of_a_machine(capsys: pytest.CaptureFixture[str], place: Path, text: str) -> None:
+    """Of 6 CPUs one is reserved: a pod of 3 fits, a second one does not."""
+    (place / "numactl.txt").write_text(text)
+    report = told(capsys, 1, "2*pod.yaml", "--nodes", "numactl.txt")
+    assert [pod.get("node") for pod in report["pods"]] == ["numactl", None]
+
+
 def test_the_cpus_that_a_pod_brings_are_told(capsys: pytest.CaptureFixture[str], place: Path) -> None:
     (place / "bound.yaml").write_text(POD.replace("spec:", f"spec:\n  cpuAffinity: 1-3\n  tolerations: [{TOLERATES}]"))
     [one] = told(capsys, 0, "bound.yaml", "--nodes", "nodes.yaml")["pods"]
