@@ -27,7 +27,7 @@ GPU = re.compile(r"GPU([0-9]{1,4})")
 NIC = re.compile(r"NIC([0-9]{1,4})")
 _NAME = re.compile(r"(?:GPU|NIC)[0-9]{1,4}|[a-z][a-z0-9_.-]{0,62}[0-9]")  # older drivers: mlx5_0 and the like
 _CELL = re.compile(r"[A-Z][A-Z0-9]{0,5}")
-NVLINKS = re.compile(r"NV([0-9]{1,3})")
+_NVLINKS = re.compile(r"NV[0-9]{1,3}")
 _LEGEND = re.compile(r"NIC([0-9]{1,4})\s*[:=]\s*([A-Za-z0-9_.-]{1,64})")
 _REST = re.compile(r"[0-9][0-9,-]*|N/A|CPU|NUMA|GPU|Affinity|ID")  # what stands behind names and connections
 
@@ -76,7 +76,7 @@ def read_table(text: str, where: str) -> Table | None:
 
 def is_known(cell: str) -> bool:
     """Whether a cell is a connection that nvidia-smi is known to draw."""
-    return cell == "X" or cell in NEAR or cell in _FAR or NVLINKS.fullmatch(cell) is not None
+    return cell == "X" or cell in NEAR or cell in _FAR or _NVLINKS.fullmatch(cell) is not None
 
 
 def _unwrapped(text: str) -> Iterator[tuple[int, str]]:

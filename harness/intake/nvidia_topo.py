@@ -1,4 +1,4 @@
-"""The devices that `nvidia-smi topo -m` tells: GPUs and NICs, their NUMA nodes and NVLinks."""
+"""The devices that `nvidia-smi topo -m` tells: GPUs and NICs, and their NUMA nodes."""
 
 import re
 from bisect import bisect_left
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from numaproof.errors import UserError
-from numaproof.harness.intake.nvidia_table import CPUS, GPU, NEAR, NIC, NUMA, NVLINKS, Row, is_known, read_table
+from numaproof.harness.intake.nvidia_table import CPUS, GPU, NEAR, NIC, NUMA, Row, is_known, read_table
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.topology.bitmask import MAX_NODE
 
@@ -16,11 +16,10 @@ _RANGE = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7}))?")
 
 @dataclass(frozen=True, slots=True)
 class NvidiaTopo:
-    """The devices of a table, the NVLinks of each pair of GPUs in its order, and what was assumed."""
+    """The devices of a table, and what was assumed."""
 
     gpus: tuple[Device, ...]
     nics: tuple[Device, ...]
-    links: Mapping[tuple[str, str], int]
     notes: tuple[str, ...]
 
 
@@ -48,7 +47,7 @@ def read_nvidia_topo(
         if name is not None and GPU.fullmatch(name)
     )
     nics = tuple(_nics(columns, gpus, between, table.legend, notes, where))
-    return NvidiaTopo(gpus, nics, _nvlinks(gpus, between), notes.lines())
+    return NvidiaTopo(gpus, nics, notes.lines())
 
 
 class _Notes:
@@ -169,8 +168,3 @@ def _nics(
             why = "the nearest GPUs are on several NUMA nodes" if nearest else "no GPU of a known NUMA node is near"
             notes.say(f"{why}; taken as a NIC without a NUMA node", shown)
         yield Device(shown, nearest.pop() if len(nearest) == 1 else None)
-
-
-def _nvlinks(gpus: Sequence[Device], between: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], int]:
-    pairs = ((a.id, b.id) for i, a in enumerate(gpus) for b in gpus[i + 1 :])
-    return {pair: int(match[1]) for pair in pairs if (match := NVLINKS.fullmatch(between.get(pair, "")))}

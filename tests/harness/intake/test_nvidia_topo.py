@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 import pytest
 
@@ -174,8 +173,6 @@ def test_eight_gpus_with_nvlinks_and_nics() -> None:
     found = read(table(NEW, *rows, legend=("mlx5_0", "mlx5_1", "mlx5_bond_0")))
     assert found.gpus == tuple(Device(f"GPU{i}", (i // 4,)) for i in gpus)
     assert found.nics == (Device("mlx5_0", (0,)), Device("mlx5_1", (1,)), Device("mlx5_bond_0", (1,)))
-    assert len(found.links) == 28  # 8 * 7 / 2
-    assert set(found.links.values()) == {12}
     assert found.notes == ()
 
 
@@ -206,7 +203,6 @@ def test_without_a_header_a_row_tells_its_column_by_its_x() -> None:
     lines = text.splitlines()
     found = read("\n".join(lines[2:4]))  # neither the header nor the line of GPU0
     assert [one.id for one in found.gpus] == ["GPU0", "GPU1", "GPU2"]
-    assert found.links == {("GPU0", "GPU1"): 2}
     assert found.notes == ("f: GPU0: the line is cut off; taken as a device without a NUMA node",)
 
 
@@ -277,9 +273,3 @@ def test_any_beginning_and_any_damage_is_read_or_refused_in_a_line(form: str) ->
         except UserError as error:
             said = (str(error),)
         assert all(line.startswith("f") and "\n" not in line for line in said), one
-
-
-def test_links_are_those_of_pairs_in_order() -> None:
-    found = read(table(NEW, "GPU0 X NV1 NV2|0-15|0|N/A", "GPU1 NV1 X NV4|0-15|0|N/A", "GPU2 NV2 NV4 X|16-31|1|N/A"))
-    assert found.links == {("GPU0", "GPU1"): 1, ("GPU0", "GPU2"): 2, ("GPU1", "GPU2"): 4}
-    assert all(a < b for a, b in pairwise(found.links))
