@@ -60,16 +60,18 @@ def _decided_on_fewer(explanation: Explanation) -> Iterator[Remark]:
             return
 
 
-def _reserved_given(explanation: Explanation) -> Iterator[Remark]:
-    cpu = explanation.replica.managers.cpu
+def _taken_given(explanation: Explanation) -> Iterator[Remark]:
+    cpu, replica = explanation.replica.managers.cpu, explanation.replica
     given = frozenset[int]().union(*(one.cpus for one in explanation.trace.given.values()))
-    reserved = given & explanation.replica.setup.config.reserved_cpus
+    held = frozenset[int]().union(*(one.cpus for resident in replica.residents for one in resident.given.values()))
+    taken = given & (replica.setup.config.reserved_cpus | held)
     threads = max((core.bit_count() for core in cpu.topology.groups[Level.CORE].values()), default=0)
-    if reserved and cpu.topology.cpus_per_core < threads:
+    if taken and cpu.topology.cpus_per_core < threads:
         yield Remark(
-            f"reserved CPUs are given here ({format_cpulist(reserved)}): where a CPU is offline, a kubelet "
-            "counts fewer threads of a core than there are, and takes whole cores; it does not start again on this "
-            "state. Reserve whole cores, or take all threads of a core offline",
+            f"CPUs that are reserved or that others hold are given here ({format_cpulist(taken)}): where a CPU is "
+            "offline or cores are of two kinds, a kubelet counts fewer threads of a core than there are, and takes "
+            "whole cores; it does not start again on this state. Reserve whole cores, or take all threads of a core "
+            "offline",
             "kubernetes issue 124066",
         )
 
@@ -169,7 +171,7 @@ def _half_cores(explanation: Explanation) -> Iterator[Remark]:
 RULES: tuple[Rule, ...] = (
     _left_over,
     _decided_on_fewer,
-    _reserved_given,
+    _taken_given,
     _isolated,
     _sidecars,
     _other_policy,

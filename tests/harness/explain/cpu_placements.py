@@ -194,6 +194,17 @@ PLACEMENTS = (
         known=(("124066", ""),),
     ),
     Case(
+        "kubernetes 124066, cores of two kinds",
+        # CPUs 12-19 are cores of one thread, as a kubelet takes all to be (20 CPUs, 14 cores): 3, 3 and 2 of them go
+        # first, beside CPU 2. Then the core of CPUs 2 and 3 has one thread left, and is taken for a whole one.
+        "the fourth pod is given CPU 2, which the third holds",
+        small("p", 3),
+        "preset: laptop\n",
+        flags("", "0,1"),
+        running=(small("a", 3), small("b", 3), small("c", 3)),
+        known=(("124066", ""),),
+    ),
+    Case(
         "kubernetes 87862",
         "isolated CPUs are CPUs like others to the CPU manager",
         small("p", 3),

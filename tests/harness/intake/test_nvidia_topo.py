@@ -86,7 +86,7 @@ SAME = {
 
 @pytest.mark.parametrize("form", SAME)
 def test_numa_nodes_are_read(form: str) -> None:
-    assert read(SAME[form]) == NvidiaTopo(APART, (), {}, ())
+    assert read(SAME[form]) == NvidiaTopo(APART, (), ())
     assert read(SAME[form], None).gpus == APART
 
 
