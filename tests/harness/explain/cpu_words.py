@@ -103,7 +103,7 @@ def small(name: str, cpu: int) -> Manifest:
 
 def machine_of(told: str, folder: Path) -> Machine:
     """The machine that a tool tells of or, where no tool tells enough, one of a machine file."""
-    if told.startswith("packages:"):
+    if told.startswith(("packages:", "preset:")):
         file = folder / "machine.yaml"
         file.write_text(told)
         return parse_machine(str(file))
