@@ -1,6 +1,5 @@
 """What a text tells of a machine, before anything is assumed."""
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from numaproof.fake_sysfs.errors import MachineError
@@ -117,14 +116,3 @@ def _bounded(digits: str, what: str, most: int) -> int:
     if number >= most:
         raise MachineError(f"{what} {digits[:20]}: ids lie in 0-{most - 1}")
     return number
-
-
-def runs(ids: Iterable[int], same: Callable[[int, int], bool]) -> list[list[int]]:
-    """The ids cut where two neighbours are not `same`."""
-    found: list[list[int]] = []
-    for number in ids:
-        if found and same(found[-1][-1], number):
-            found[-1].append(number)
-        else:
-            found.append([number])
-    return found

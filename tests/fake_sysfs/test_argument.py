@@ -1,6 +1,8 @@
 """What a machine argument may be, and which of several readings comes first."""
 
+import gzip
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,8 @@ import pytest
 from numaproof.fake_sysfs.argument import parse_machine
 from numaproof.fake_sysfs.catalogue import preset, preset_text
 from numaproof.fake_sysfs.errors import MachineError
+from tests.fake_sysfs.test_importers import MACHINE as SNAPSHOT
+from tests.fake_sysfs.test_importers import packed, snapshot
 from tests.fake_sysfs.texts.test_read_lscpu import OLD
 from tests.fake_sysfs.texts.test_read_lstopo import TWO as XML
 from tests.fake_sysfs.texts.test_read_numactl import TWO as NUMACTL
@@ -63,6 +67,14 @@ def test_a_pipe_is_read_once_as_a_text() -> None:
         assert len(parse_machine(f"/dev/fd/{reading}").cpus) == 8
     finally:
         os.close(reading)
+
+
+def test_a_tarball_stays_one_compressed_or_not() -> None:
+    with short_directory() as place:
+        path = packed(snapshot(), place / "old.tar.gz")
+        assert parse_machine(str(path)) == SNAPSHOT
+        (place / "old.txt").write_bytes(gzip.decompress(path.read_bytes()))
+        assert parse_machine(str(place / "old.txt")) == replace(SNAPSHOT, name="old.txt")
 
 
 def test_older_kinds_of_argument_come_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,11 +38,11 @@ def refusal(text: str) -> str:
     return line
 
 
-def survives_every_prefix(text: str, step: int = 1) -> int:
+def survives_every_prefix(text: str) -> int:
     """Read a text cut off anywhere: each is a machine, no such text at all, or refused in a line; how many machines."""
     found = 0
     refusals = []
-    for end in range(0, len(text) + 1, step):
+    for end in range(len(text) + 1):
         try:
             found += read_text(text[:end], "cut.txt", "cut") is not None
         except MachineError as error:

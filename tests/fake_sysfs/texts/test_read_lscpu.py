@@ -210,6 +210,11 @@ def test_a_node_without_cpus_has_none(missing: str) -> None:
     assert machine.cpus_of(2) == ()
 
 
+def test_a_node_that_is_not_told_has_none_where_others_have_all_cpus() -> None:
+    machine = machine_of("CPU(s): 8\nNUMA node(s): 3\nNUMA node0 CPU(s): 0-3\nNUMA node1 CPU(s): 4-7\n")
+    assert machine.cpus_by_node() == {0: (0, 1, 2, 3), 1: (4, 5, 6, 7), 2: ()}
+
+
 def test_offline_cpus_are_left_out_which_is_said() -> None:
     machine = machine_of(
         "CPU(s): 8\nOn-line CPU(s) list: 0-2,4-7\nOff-line CPU(s) list: 3\nThread(s) per core: 2\n"

@@ -149,6 +149,16 @@ def test_hwloc_1_without_numa_is_one_node() -> None:
     assert assumed(machine) == ["one NUMA node, with all CPUs and the memory of the machine: the XML has none"]
 
 
+def test_pages_of_another_architecture_are_read() -> None:
+    """As POWER has them: common pages of 64 KiB, huge ones of 16 MiB and 16 GiB."""
+    text = (
+        TWO.replace('"4096"', '"65536"').replace('"2097152"', '"16777216"').replace('"1073741824" c', '"17179869184" c')
+    )
+    machine = machine_of(text.replace('count="1024"', 'count="2"'))
+    assert machine.hugepage_sizes == (16 << 10, 16 << 20)
+    assert [(pages.size_kb, pages.pages) for pages in machine.nodes[0].hugepages] == [(16 << 10, 2)]
+
+
 @pytest.mark.parametrize(
     "change",
     [

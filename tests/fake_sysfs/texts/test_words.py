@@ -91,7 +91,17 @@ def test_hwloc_strings_are_no_words(string: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "xeon-2s", "machines/2-nodes.yaml", "epyc-7742-nps4", "a pod of 3 containers", "node7", "x" * 5000]
+    "text",
+    [
+        "",
+        "xeon-2s",
+        "machines/2-nodes.yaml",
+        "2-nodes.yaml",
+        "epyc-7742-nps4",
+        "a pod of 3 containers",
+        "node7",
+        "x" * 5000,
+    ],
 )
 def test_what_counts_no_part_of_a_machine_is_no_words(text: str) -> None:
     assert not are_words(text)
