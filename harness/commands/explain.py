@@ -2,7 +2,6 @@
 
 import argparse
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 from numaproof import fake_sysfs
@@ -14,6 +13,7 @@ from numaproof.harness.commands.pod_arguments import pods_in
 from numaproof.harness.commands.pod_files import pods_of
 from numaproof.harness.commands.terminal import printable, wants_colour
 from numaproof.harness.explain.as_json import as_json
+from numaproof.harness.explain.beside import Beside
 from numaproof.harness.explain.explanation import Explanation, explain
 from numaproof.harness.intake.assembly import assemble
 from numaproof.harness.intake.log_as_json import log_as_json
@@ -82,32 +82,35 @@ def run(args: argparse.Namespace) -> int:
     )
     pod, again = newcomer(node, pod)
     explanation = explain(node.replica, pod, node.history)
-    told = tuple(dict.fromkeys((*known.notes, *unplaced, *node.assumptions, *again)))
-    log = tuple(comparison_lines(known.log, pod, explanation.trace)) if known.log else ()
+    beside = Beside(
+        node.obstacles,
+        tuple(dict.fromkeys((*known.notes, *unplaced, *node.assumptions, *again))),
+        tuple(comparison_lines(known.log, pod, explanation.trace)) if known.log else (),
+    )
     if args.html:
-        write_output(args.html, _page(explanation, machine, told, log))
+        write_output(args.html, _page(explanation, machine, beside))
     if args.json:
         compared = {"log": log_as_json(known.log, pod, explanation.trace)} if known.log else {}
-        print(json.dumps(as_json(explanation, told) | compared, indent=2))
+        print(json.dumps(as_json(explanation, beside) | compared, indent=2))
     else:
-        _print(explanation, machine, told, log)
+        _print(explanation, machine, beside)
     return 0 if explanation.trace.verdict.admitted else 1
 
 
-def _page(explanation: Explanation, machine: fake_sysfs.Machine, told: Sequence[str], log: Sequence[str]) -> str:
+def _page(explanation: Explanation, machine: fake_sysfs.Machine, beside: Beside) -> str:
     from numaproof.harness.drawing.svg import draw_svg  # noqa: PLC0415 (who reads a text needs no SVG)
     from numaproof.harness.report.explain_html import NARROW, explanation_page  # noqa: PLC0415 (likewise)
 
     scene = scene_of(explanation, machine)
-    return explanation_page(explanation, machine.name, told, draw_svg(scene), draw_svg(scene, width=NARROW), log)
+    return explanation_page(explanation, machine.name, beside, draw_svg(scene), draw_svg(scene, width=NARROW))
 
 
-def _print(explanation: Explanation, machine: fake_sysfs.Machine, told: Sequence[str], log: Sequence[str]) -> None:
+def _print(explanation: Explanation, machine: fake_sysfs.Machine, beside: Beside) -> None:
     from numaproof.harness.drawing.text import draw_text  # noqa: PLC0415 (who reads JSON needs no text)
     from numaproof.harness.report.explain_text import WIDTH, explanation_lines  # noqa: PLC0415 (likewise)
 
     drawing = draw_text(scene_of(explanation, machine), WIDTH, colour=wants_colour())
-    for line in printable(explanation_lines(explanation, machine.name, told, drawing, log)):
+    for line in printable(explanation_lines(explanation, machine.name, beside, drawing)):
         print(line)
 
 

@@ -1,10 +1,11 @@
 """An explanation for programs: plain values, ready for JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.decision.trace import Trace
+from numaproof.harness.explain.beside import Beside
 from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.explanation import Cell, Explanation
 from numaproof.harness.explain.places import places, said_in, some_hints
@@ -14,8 +15,10 @@ from numaproof.harness.topology.bitmask import NodeMask, ids_of
 from numaproof.harness.topology.hints import HintFamily, TopologyHint
 from numaproof.harness.topology.placement import Step
 
+_NOTHING = Beside()
 
-def as_json(explanation: Explanation, assumptions: Sequence[str] = ()) -> dict[str, Any]:
+
+def as_json(explanation: Explanation, beside: Beside = _NOTHING) -> dict[str, Any]:
     """The whole explanation."""
     trace = explanation.trace
     node_of = {row[0]: row[3] for row in explanation.replica.setup.description.cpu_rows}
@@ -40,7 +43,8 @@ def as_json(explanation: Explanation, assumptions: Sequence[str] = ()) -> dict[s
         "remarks": [{"text": one.text, "source": one.source, "fixed_in": one.fixed_in} for one in remarks(explanation)],
         "matrix": [_cell(cell, node_of) for cell in explanation.matrix],
         "fits_empty_node": explanation.empty.verdict.admitted,
-        "assumptions": list(assumptions),
+        "obstacles": list(beside.obstacles),
+        "assumptions": list(beside.assumptions),
     }
 
 

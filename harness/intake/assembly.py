@@ -35,13 +35,12 @@ Settings = Mapping[str, Setting]
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A node to try things on, the pods that were said to be there, in their order if that is known, and what was
-    assumed.
-    """
+    """A node to try things on."""
 
     replica: Replica
-    history: tuple[Pod, ...] | None
+    history: tuple[Pod, ...] | None  # the pods that were said to be there, in their order; None: it is not known
     assumptions: tuple[str, ...]
+    obstacles: tuple[str, ...]  # why a kubelet would not start with what was told
 
 
 def assemble(
@@ -67,14 +66,14 @@ def assemble(
         if "/" in resource and resource not in setup.devices:
             said.say(f"nobody offers {resource} here: a kubelet admits the pod without it; --plugins tells of devices")
     if state is not None and _tells_holders(state):
-        return Assembled(_as_it_is(setup, state, running, said), None, tuple(said.lines))
+        return Assembled(_as_it_is(setup, state, running, said), None, *said.told())
     replica = Replica(setup)
     for pod in running:
         verdict = replica.admit(pod).verdict
         if not verdict.admitted:
             why = f"{verdict.reason}: {verdict.message}" if verdict.message else verdict.reason
             said.say(f"the running pod {pod.namespace}/{pod.name} is left out: this node would refuse it ({why})")
-    return Assembled(replica, tuple(running), tuple(said.lines))
+    return Assembled(replica, tuple(running), *said.told())
 
 
 def _tells_holders(state: KubeletState) -> bool:
@@ -103,6 +102,11 @@ def _as_it_is(setup: Setup, state: KubeletState, running: Sequence[Pod], said: A
     if unknown:
         several = "1 pod that runs holds" if unknown == 1 else f"{unknown} pods that run hold"
         said.say(f"{several} nothing alone, and is not counted, as nobody tells what it asks for; --running does")
+    if state.cpus_are_whole and setup.config.cpu_policy == "static" and not state.live:
+        try:
+            Replica(setup).managers.cpu.restore(state.cpus, state.shared_cpus)
+        except UserError as error:
+            said.obstruct(f"cpu_manager_state: {error}")
     replica = Replica(setup, pods=[one.pod for one in residents])
     replica.managers.restore(((one.pod, one.given) for one in residents), state.memory_nodes)
     return replica
@@ -170,7 +174,12 @@ def _add_policies(settings: dict[str, Setting], state: KubeletState, said: Assum
         if policy is None:
             continue
         told = settings[key].value or default if key in settings else default
-        if settings and told != policy:
+        if key in settings and told != policy and not state.live:
+            said.obstruct(
+                f"{file} is of {key} {policy}, and the configuration says {told} (could not restore state from "
+                f"checkpoint); drain the node and remove {file}"
+            )
+        elif settings and told != policy:
             why = "the kubelet acts otherwise" if state.live else "the kubelet would refuse the file"
             said.say(f"{key} {policy}, as {'PodResources' if state.live else file} says: with {told} {why}")
         settings[key] = Setting("PodResources" if state.live else file, policy)

@@ -17,14 +17,23 @@ _LEAST_MEMORY = 100 << 20  # bytes: what a kubelet keeps free where nobody says 
 
 
 class Assumptions:
-    """What was assumed so far."""
+    """What was assumed so far, and what stands in the way of a kubelet."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.obstacles: list[str] = []
 
     def say(self, text: str) -> None:
         """Note an assumption."""
         self.lines.append(text)
+
+    def told(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The assumptions, and the obstacles."""
+        return tuple(self.lines), tuple(self.obstacles)
+
+    def obstruct(self, text: str) -> None:
+        """Note why a kubelet would not start with what was told."""
+        self.obstacles.append(text)
 
 
 def completed(

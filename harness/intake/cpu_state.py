@@ -55,7 +55,13 @@ def read_cpu_state(text: str, where: str) -> KubeletState:
         notes.append(f"{where}: the entries are by a container's id (a kubelet before 1.18): their pods are not known")
     if read.is_whole and "podEntries" not in content:
         check_sum(where, notes, content.get("checksum"), lambda: cpus.checksum(policy or "", _text(content), entries))
-    return KubeletState(cpu_policy=policy, shared_cpus=shared, cpus=held, notes=tuple(notes))
+    return KubeletState(
+        cpu_policy=policy,
+        shared_cpus=shared,
+        cpus_are_whole=read.is_whole and "podEntries" not in content,
+        cpus=held,
+        notes=tuple(notes),
+    )
 
 
 def _text(content: dict[str, object]) -> str:

@@ -21,7 +21,7 @@ def residents_of(state: KubeletState, machine: NodeDescription, manifests: Seque
     """Every pod that holds something; what it asks for is its manifest's where there is one, else what it holds."""
     node_of = {row[0]: row[3] for row in machine.cpu_rows}
     unknown = {cpu for cpus in state.cpus.values() for cpu in cpus} - node_of.keys()
-    if unknown:
+    if max(unknown, default=0) > max(node_of):  # of lower ones, some are offline now
         raise UserError(
             f"{'PodResources' if state.live else 'cpu_manager_state'}: pods hold CPUs {format_cpulist(unknown)[:80]}, "
             "which the machine does not have; give the machine that they are from"
@@ -32,7 +32,7 @@ def residents_of(state: KubeletState, machine: NodeDescription, manifests: Seque
     for uid, container in keys:
         given = Assignment(
             TopologyHint(None, False),
-            state.cpus.get((uid, container), frozenset()),
+            state.cpus.get((uid, container), frozenset()) - unknown,
             state.memory.get((uid, container), ()),
             state.devices.get((uid, container), {}),
         )

@@ -26,6 +26,7 @@ class KubeletState:
     allocatable_cpus: frozenset[int] | None = None  # that are not reserved; None: not told
     allocatable_memory: tuple[Block, ...] | None = None  # of each NUMA node, without what is reserved; None: not told
     live: bool | None = None  # True: a running kubelet told who holds what, so who is not named holds nothing
+    cpus_are_whole: bool | None = None  # whether the CPU manager's file tells of all its CPUs; None: there is none
     notes: tuple[str, ...] = ()  # what is missing, was passed over, or does not fit
 
 
@@ -52,6 +53,7 @@ def merge(*states: KubeletState) -> KubeletState:
 _TOLD = {
     "cpu_policy": "the CPU manager's policy",
     "shared_cpus": "the shared CPUs",
+    "cpus_are_whole": "whether the CPU manager's file is whole",
     "cpus": "the CPUs",
     "memory_policy": "the memory manager's policy",
     "memory": "the memory",

@@ -1,13 +1,14 @@
 """An explanation as one self-contained page: the verdict, why, what would help, every policy and scope, the drawing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
 
+from numaproof.harness.explain.beside import Beside
 from numaproof.harness.explain.explanation import Explanation
 from numaproof.harness.explain.reasons import why
 from numaproof.harness.explain.remarks import remarks
 from numaproof.harness.report.explain_matrix import MatrixRow, matrix_rows
-from numaproof.harness.report.explain_text import given_text, headline, remark_text
+from numaproof.harness.report.explain_text import OBSTACLES, given_text, headline, remark_text
 
 _STYLE = """
 :root { color-scheme: light dark; --good: #167a16; --bad: #b00020; --line: #8884; }
@@ -29,21 +30,20 @@ td ul { color: CanvasText; font-weight: normal; margin: .3em 0; padding-left: 1.
 """
 
 
+_NOTHING = Beside()
 NARROW = 440  # px: the width of the drawing that a page has for a telephone
 
 
 def explanation_page(
     explanation: Explanation,
     machine: str,
-    assumptions: Sequence[str] = (),
+    beside: Beside = _NOTHING,
     svg: str = "",
     narrow: str = "",
-    log: Sequence[str] = (),
 ) -> str:
     """The whole page; nothing in it comes from elsewhere, and no word of a pod or a machine is markup.
 
     `narrow`: the same drawing `NARROW` pixels wide, shown where the page is; without it, the wide one is scrolled.
-    `log`: what a kubelet's log says beside the decision.
     """
     trace, pod = explanation.trace, explanation.pod
     title = escape(f"{pod.namespace}/{pod.name} on {machine}")
@@ -53,13 +53,14 @@ def explanation_page(
         f'<h1>{title}</h1>\n<p class="verdict {verdict}">{escape(headline(explanation))}</p>',
         f"<p>policy {escape(trace.policy)}, scope {escape(trace.scope)}</p>",
         _list("What it gets", given) if trace.verdict.admitted else "",
+        _list(OBSTACLES, beside.obstacles),
         _list("Why", why(explanation)),
         _list("What would help (each was tried)", [one.change.text for one in explanation.remedies]),
         _list("Known", map(remark_text, remarks(explanation))),
-        _list("The log", log),
+        _list("The log", beside.log),
         _matrix(explanation),
         _drawings(svg, narrow),
-        _list("Assumed", assumptions),
+        _list("Assumed", beside.assumptions),
     ]
     body = "\n".join(filter(None, parts))
     page = (

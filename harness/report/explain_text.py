@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.explain.amounts import amount_text
+from numaproof.harness.explain.beside import Beside
 from numaproof.harness.explain.explanation import Explanation
 from numaproof.harness.explain.reasons import why
 from numaproof.harness.explain.remark import Remark
@@ -14,24 +15,24 @@ from numaproof.harness.report.explain_matrix import matrix_rows
 from numaproof.harness.vocabulary import SCOPES
 
 WIDTH = 80
+OBSTACLES = "A kubelet would not start so"
+_NOTHING = Beside()
 
 
 def explanation_lines(
     explanation: Explanation,
     machine: str,
-    assumptions: Sequence[str] = (),
+    beside: Beside = _NOTHING,
     drawing: Sequence[str] = (),
-    log: Sequence[str] = (),
 ) -> Iterator[str]:
-    """The verdict, why, what would help, what other policies would do, the drawing, and what was assumed.
-
-    `log`: what a kubelet's log says beside it.
-    """
+    """The verdict, why, what would help, what other policies would do, the drawing, and what was assumed."""
     trace, pod = explanation.trace, explanation.pod
     yield from _folded(f"pod {pod.namespace}/{pod.name} on {machine}: policy {trace.policy}, scope {trace.scope}", "")
     yield from _folded(headline(explanation), "")
     for name, given in trace.given.items() if trace.verdict.admitted else ():
         yield from _folded(f"container {name}: {given_text(given)}", "  ")
+    if beside.obstacles:
+        yield from _section(OBSTACLES, beside.obstacles)
     yield from _section("Why", why(explanation))
     if explanation.remedies:
         wish = "What would align it" if trace.verdict.admitted else "What would help"
@@ -42,16 +43,16 @@ def explanation_lines(
         )
     if known := remarks(explanation):
         yield from _section("Known", [remark_text(one) for one in known])
-    if log:
-        yield from _section("The log", log)
+    if beside.log:
+        yield from _section("The log", beside.log)
     yield ""
     yield "Under other policies and scopes"
     yield from matrix_lines(explanation)
     if drawing:
         yield ""
         yield from drawing
-    if assumptions:
-        yield from _section("Assumed", assumptions)
+    if beside.assumptions:
+        yield from _section("Assumed", beside.assumptions)
 
 
 def remark_text(remark: Remark) -> str:

@@ -161,6 +161,22 @@ def test_a_copied_root_with_and_without_another_configuration(capsys: pytest.Cap
 
 
 @pytest.mark.usefixtures("place")
+def test_what_a_kubelet_would_not_start_with_is_told_first(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("cpu_manager_state").write_text(STATE.replace("static", "none").replace('{"u1": {"app": "1-3"}}', "{}"))
+    arguments = ("two.yaml", "--machine", SMALL, "--kubelet-root", "cpu_manager_state", "--config", "config.yaml")
+    told = (
+        "cpu_manager_state is of cpuManagerPolicy none, and the configuration says static (could not restore state "
+        "from checkpoint); drain the node and remove cpu_manager_state"
+    )
+    _, answer = asked(capsys, *arguments)
+    assert answer["obstacles"] == [told]
+    main(["explain", *arguments, "--html", "page.html"])
+    lines = capsys.readouterr().out.splitlines()
+    assert 0 < lines.index("A kubelet would not start so") < lines.index("Why")
+    assert told in Path("page.html").read_text()
+
+
+@pytest.mark.usefixtures("place")
 def test_a_pod_that_is_there_comes_again(capsys: pytest.CaptureFixture[str]) -> None:
     Path("root").mkdir()
     Path("root/cpu_manager_state").write_text(STATE)

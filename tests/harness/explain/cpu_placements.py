@@ -132,7 +132,7 @@ PLACEMENTS = (
         blame=("policy", "cpuManagerPolicy none"),
         says=("cpuManagerPolicy is none",),
         known=(("8535", ""),),
-        assumed="cpuManagerPolicy none, as cpu_manager_state says",
+        assumed="cpu_manager_state is of cpuManagerPolicy none, and the configuration says static",
     ),
     Case(
         "kubernetes 70161",

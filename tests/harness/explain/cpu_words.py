@@ -125,7 +125,7 @@ def explained(case: Case, folder: Path) -> tuple[Explanation, tuple[str, ...]]:
     }
     state = read_cpu_state(case.state, "cpu_manager_state") if case.state else None
     node = assemble(machine, settings, devices, [pod_from(one) for one in case.running], state=state)
-    return explain(node.replica, pod_from(case.pod), node.history), (*notes, *node.assumptions)
+    return explain(node.replica, pod_from(case.pod), node.history), (*notes, *node.obstacles, *node.assumptions)
 
 
 def cpus_by_node(explanation: Explanation, name: str) -> dict[int, int]:

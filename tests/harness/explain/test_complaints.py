@@ -98,6 +98,10 @@ STORIES: Mapping[str, Mapping[str, Expected]] = {
     "sparse-node-ids": {
         "two": lambda sizes, _policy, _scope: Cause("cpu", "cpu", sizes.count("numa.all_cpus + 1", ""))
     },
+    "sparse-node-ids-closest": {
+        "first": lambda *_: NONE,
+        "two": lambda sizes, _policy, _scope: Cause("cpu", "cpu", sizes.count("numa.cpus + 3", "")),
+    },
     "same-node-other-bridge": {"first": lambda *_: NONE, "second": lambda *_: NONE},
     "device-of-several-nodes": {"first": lambda *_: NONE, "second": lambda *_: NONE},
     "cpu-goes-offline-unmanaged": {"before": lambda *_: Cause("policy")},

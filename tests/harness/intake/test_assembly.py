@@ -6,6 +6,7 @@ import pytest
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import parse_machine
+from numaproof.fake_sysfs.alter import without_cpus
 from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.harness.decision.config import Setting, settings_of
 from numaproof.harness.intake.assembly import Assembled, assemble
@@ -66,14 +67,54 @@ def test_without_a_configuration_policies_are_the_files_and_alignment_is_assumed
 def test_a_policy_of_the_file_counts_before_the_configurations() -> None:
     found = node(FILES, settings(cpuManagerPolicy="none", memoryManagerPolicy="Static", reservedSystemCPUs="0"))
     assert found.replica.setup.config.cpu_policy == "static"
-    said = "cpuManagerPolicy static, as cpu_manager_state says: with none the kubelet would refuse the file"
-    assert said in found.assumptions
+    assert found.obstacles == (
+        "cpu_manager_state is of cpuManagerPolicy static, and the configuration says none (could not restore state "
+        "from checkpoint); drain the node and remove cpu_manager_state",
+    )
     # A configuration that does not name a policy has its default.
     found = node(FILES, settings(cpuManagerPolicy="static", reservedSystemCPUs="0"))
     said = "memoryManagerPolicy Static, as memory_manager_state says: with None the kubelet would refuse the file"
     assert said in found.assumptions
+    assert found.obstacles == ()
     found = node(KubeletState(cpu_policy="none"), settings(topologyManagerPolicy="restricted"))
     assert not any("cpu_manager_state" in line for line in found.assumptions)
+
+
+STATIC = {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0"}
+WHOLE = '{"policyName": "static", "defaultCpuSet": "%s", "entries": {"u": {"app": "%s"}}}'
+# defaultCpuSet and what a pod holds -> the kubelet's words, of a machine with CPUs 0-7.
+REFUSED = {
+    ("0,4-7", "1-3"): "",
+    ("0,4-8", "1-3"): "doesn't match with CPU 8 in state",
+    ("0,4-6", "1-3"): "current set of available CPUs 0-7 doesn't match with CPUs in state 0-6",
+    ("4-7", "0-3"): "not all reserved cpus: 0 are present in defaultCpuSet: 4-7",
+    ("0-1,4-7", "1-3"): "cpuset: 1-3 overlaps with default cpuset 0-1,4-7",
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_file_on_which_a_kubelet_would_not_start(case: tuple[str, str]) -> None:
+    found = node(read_cpu_state(WHOLE % case, "cpu"), settings(**STATIC))
+    assert len(found.obstacles) == bool(REFUSED[case])
+    assert REFUSED[case] in "".join(found.obstacles)
+
+
+def test_what_is_elided_of_a_file_is_no_obstacle() -> None:
+    found = node(read_cpu_state((WHOLE % ("0,4-6", "1-3")).replace('"u"', '..., "u"'), "cpu"), settings(**STATIC))
+    assert found.obstacles == ()
+    # Under the policy none nobody looks at the CPUs.
+    found = node(
+        read_cpu_state('{"policyName": "none", "defaultCpuSet": ""}', "cpu"), settings(cpuManagerPolicy="none")
+    )
+    assert found.obstacles == ()
+
+
+def test_a_cpu_that_is_held_and_offline_is_given_to_nobody() -> None:
+    machine = without_cpus(MACHINE, (2,))
+    found = assemble(machine, settings(**STATIC), None, (), state=read_cpu_state(WHOLE % ("0,4-7", "1-3"), "cpu"))
+    assert "current set of available CPUs 0-1,3-7 doesn't match with CPU 2 in state" in "".join(found.obstacles)
+    (resident,) = found.replica.residents
+    assert resident.given["app"].cpus == {1, 3}
 
 
 def test_a_policy_that_no_kubelet_has() -> None:

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from numaproof.harness.drawing.svg import draw_svg
+from numaproof.harness.explain.beside import Beside
 from numaproof.harness.explain.explanation import Explanation
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.report.explain_html import NARROW, explanation_page
@@ -51,7 +52,7 @@ class Page(HTMLParser):
 
 def page(found: Explanation, machine: str = "m", assumptions: tuple[str, ...] = ()) -> str:
     scene = scene_of(found, MACHINE)
-    return explanation_page(found, machine, assumptions, draw_svg(scene), draw_svg(scene, width=NARROW))
+    return explanation_page(found, machine, Beside((), assumptions), draw_svg(scene), draw_svg(scene, width=NARROW))
 
 
 REFUSED = explained(pod("asked", 6, gpu=2), pod("a", 5))
@@ -124,7 +125,7 @@ def test_it_is_made_for_light_and_dark_for_paper_and_for_narrow_screens() -> Non
 
 def test_without_a_narrow_drawing_the_wide_one_is_there_and_without_any_none() -> None:
     svg = draw_svg(scene_of(REFUSED, MACHINE))
-    assert explanation_page(REFUSED, "m", (), svg).count("<svg ") == 1
+    assert explanation_page(REFUSED, "m", svg=svg).count("<svg ") == 1
     assert "<svg" not in explanation_page(REFUSED, "m")
     assert "The node" not in Page(explanation_page(REFUSED, "m")).of("h2")
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from numaproof.harness.explain.beside import Beside
 from numaproof.harness.explain.explanation import Explanation
 from numaproof.harness.report.explain_text import WIDTH, explanation_lines
 from numaproof.harness.vocabulary import KUBELET_POLICIES
@@ -9,7 +10,7 @@ from tests.harness.report.explained import GPU, explained, pod
 
 
 def lines(found: Explanation, assumptions: tuple[str, ...] = (), drawing: tuple[str, ...] = ()) -> list[str]:
-    return list(explanation_lines(found, "two-nodes", assumptions, drawing))
+    return list(explanation_lines(found, "two-nodes", Beside((), assumptions), drawing))
 
 
 def section(told: list[str], title: str) -> list[str]:
