@@ -102,7 +102,7 @@ def _as_it_is(setup: Setup, state: KubeletState, running: Sequence[Pod], said: A
     if unknown:
         several = "1 pod that runs holds" if unknown == 1 else f"{unknown} pods that run hold"
         said.say(f"{several} nothing alone, and is not counted, as nobody tells what it asks for; --running does")
-    if state.cpus_are_whole and not state.live:
+    if state.cpus_are_whole and setup.config.cpu_policy == "static" and not state.live:
         try:
             Replica(setup).managers.cpu.restore(state.cpus, state.shared_cpus)
         except UserError as error:

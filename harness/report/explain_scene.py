@@ -58,8 +58,8 @@ def _wish(label: str, explanation: Explanation) -> Wish:
         return Wish(label, (), verdict.message or verdict.reason)
     parts = []
     if found.lacking:
-        wants = [f"{_amount(one)}, {short_amount(one.resource, one.free)} free" for one in found.lacking]
-        parts.append(f"wants {' and '.join(wants)}{'' if found.nodes else ' on the whole machine'}")
+        wants = _listed(f"{_amount(one)} ({short_amount(one.resource, one.free)} free)" for one in found.lacking)
+        parts.append(f"wants {wants}{'' if found.nodes else ' on the whole machine'}")
     if not found.nodes:
         return Wish(label, (), parts[0])
     these = "this NUMA node" if len(found.nodes) == 1 else "these NUMA nodes"

@@ -38,7 +38,7 @@ def test_a_node_whose_cpus_nobody_manages_has_none_reserved() -> None:
 def test_a_refused_pod_is_shown_where_least_is_missing() -> None:
     found = explained(pod("asked", 6, gpu=2), pod("a", 5))
     assert scene_of(found, MACHINE).wish == Wish(
-        "default/asked", (0,), f"wants 6 CPUs, 2 free; 1 GiB of memory and 2 {GPU} would be there"
+        "default/asked", (0,), f"wants 6 CPUs (2 free); 1 GiB of memory and 2 {GPU} would be there"
     )
     assert scene_of(found, MACHINE).holdings[-1].label == "default/a"
 
@@ -46,9 +46,9 @@ def test_a_refused_pod_is_shown_where_least_is_missing() -> None:
 def test_several_that_are_missing_and_whole_machines() -> None:
     told = scene_of(explained(pod("asked", 8, "7Gi", gpu=2), pod("a", 3, "1Gi", gpu=1)), MACHINE).wish
     # Node 0 has 4 of 8 CPUs, 6 of 7 GiB and one of two GPUs: 1/2 + 1/7 + 1/2; node 1 no GPU, and all the rest.
-    assert told == Wish("default/asked", (1,), f"wants 2 {GPU}, 0 free; 8 CPUs and 7 GiB of memory would be there")
+    assert told == Wish("default/asked", (1,), f"wants 2 {GPU} (0 free); 8 CPUs and 7 GiB of memory would be there")
     whole = scene_of(explained(pod("asked", 4, gpu=3), topologyManagerPolicy="none"), MACHINE).wish
-    assert whole == Wish("default/asked", (), f"wants 3 {GPU}, 2 free on the whole machine")
+    assert whole == Wish("default/asked", (), f"wants 3 {GPU} (2 free) on the whole machine")
 
 
 def test_what_no_numa_node_has_a_part_in_is_told_as_the_kubelet_tells_it() -> None:
