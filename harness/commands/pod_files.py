@@ -26,7 +26,8 @@ def pods_of(name: str, *, templates: bool = False, running: bool = False) -> Ite
     """The pods of a file, or of stdin (`-`).
 
     With `templates` workloads count, too: of whatever makes pods the first one; what makes none is passed over, unless
-    nothing else is there. With `running` pods that have ended do not, and all have to be of one node.
+    nothing else is there. With `running` pods that have ended, or are not on a node yet, do not, and all
+    others have to be of one node.
     """
     found = [one for document in documents(name) for one in _objects(document.value, document.where)]
     if not found:
@@ -43,12 +44,18 @@ def pods_of(name: str, *, templates: bool = False, running: bool = False) -> Ite
 
 
 def _that_run(found: list[Found], name: str) -> list[Found]:
-    """Without the pods that have ended, which hold nothing."""
+    """Without the pods that are on no node, which hold nothing."""
     nodes = {told for manifest, _ in found if isinstance(told := _inner(manifest, "spec", "nodeName"), str)}
     if len(nodes) > 1:
         told = ", ".join(sorted(nodes)[:_MOST_NODES])
         raise UserError(f"{name}: has pods of {len(nodes)} nodes ({told[:_LONGEST]}); give those of one spec.nodeName")
-    return [one for one in found if _inner(one[0], "status", "phase") not in _ENDED]
+    return [one for one in found if _is_there(one[0])]
+
+
+def _is_there(manifest: Any) -> bool:
+    """Whether a pod is on a node: it has not ended, nor does it wait for a scheduler; one that has no status is."""
+    phase = _inner(manifest, "status", "phase")
+    return phase not in _ENDED and (phase != "Pending" or bool(_inner(manifest, "spec", "nodeName")))
 
 
 def _inner(manifest: Any, part: str, key: str) -> Any:

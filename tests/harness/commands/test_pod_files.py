@@ -115,11 +115,13 @@ def test_a_template_below_too_many_levels_is_not_looked_for() -> None:
         told(made("Matryoshka", *("spec",) * 50), templates=True)
 
 
-def test_of_those_that_run_none_has_ended() -> None:
+def test_of_those_that_run_none_has_ended_or_waits_for_a_node() -> None:
     phases = ("Running", "Succeeded", "Pending", "Failed")
     pods = [pod(phase.lower(), status={"phase": phase}) for phase in phases]
-    assert told({"kind": "List", "items": pods}, running=True) == ["team/running 1", "team/pending 1"]
-    assert len(told(*pods)) == 4
+    pods.append(pod("starts", status={"phase": "Pending"}, spec=spec() | {"nodeName": "n1"}))
+    # What is pending without a node waits for the scheduler.
+    assert told({"kind": "List", "items": pods}, running=True) == ["team/running 1", "team/starts 1"]
+    assert len(told(*pods)) == 5
 
 
 def test_those_that_run_are_of_one_node() -> None:
