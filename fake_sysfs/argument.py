@@ -14,7 +14,6 @@ from numaproof.fake_sysfs.machine import Machine
 from numaproof.fake_sysfs.paste import LARGEST
 from numaproof.fake_sysfs.read import read
 from numaproof.fake_sysfs.section import read_yaml
-from numaproof.fake_sysfs.texts.read_text import is_of_a_tool, read_text
 from numaproof.fake_sysfs.texts.words import are_words
 
 # For help texts.
@@ -61,7 +60,7 @@ def _told(text: str) -> Machine | None:
     if "\n" not in text and not are_words(text):
         return None
     name = " ".join(text.split())[:_LONGEST_TOLD]
-    return read_text(text, f"machine {_shown(text)}", name or "machine")
+    return _read_text(text, f"machine {_shown(text)}", name or "machine")
 
 
 def _yaml_or_text(path: Path) -> Machine:
@@ -71,9 +70,11 @@ def _yaml_or_text(path: Path) -> Machine:
     except MachineError:
         text = _text(path) if stat.S_ISREG(_mode(path)) else None
         keys = tuple(f"{key}:" for key in KEYS)
+        from numaproof.fake_sysfs.texts.read_text import is_of_a_tool  # noqa: PLC0415 (as below)
+
         if text is None or any(line.startswith(keys) for line in text.splitlines()) or not is_of_a_tool(text):
             raise
-        return read_text(text, str(path), _name(path)) or _no_machine(path)
+        return _read_text(text, str(path), _name(path)) or _no_machine(path)
 
 
 def _text_or_archive(path: Path) -> Machine:
@@ -82,7 +83,13 @@ def _text_or_archive(path: Path) -> Machine:
     text = _text(path)
     if text is None:
         return import_archive(path)
-    return read_text(text, str(path), _name(path)) or _no_machine(path)
+    return _read_text(text, str(path), _name(path)) or _no_machine(path)
+
+
+def _read_text(text: str, where: str, name: str) -> Machine | None:
+    from numaproof.fake_sysfs.texts.read_text import read_text  # noqa: PLC0415 (most name a preset, and wait)
+
+    return read_text(text, where, name)
 
 
 def _no_machine(path: Path) -> NoReturn:

@@ -3,6 +3,7 @@
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 from numaproof import fake_sysfs
 from numaproof.errors import UserError
@@ -12,12 +13,13 @@ from numaproof.harness.commands.output_file import write_output
 from numaproof.harness.commands.pod_arguments import pods_in
 from numaproof.harness.commands.pod_files import pods_of
 from numaproof.harness.commands.terminal import printable, wants_colour
+from numaproof.harness.decision.trace import Trace
 from numaproof.harness.explain.as_json import as_json
 from numaproof.harness.explain.beside import Beside
 from numaproof.harness.explain.explanation import Explanation, explain
 from numaproof.harness.intake.assembly import assemble
-from numaproof.harness.intake.log_as_json import log_as_json
 from numaproof.harness.intake.log_comparison import comparison_lines
+from numaproof.harness.intake.log_facts import LogFacts
 from numaproof.harness.intake.newcomer import newcomer
 from numaproof.harness.intake.plugins_file import read_plugins
 from numaproof.harness.pods.pod import Pod
@@ -90,11 +92,17 @@ def run(args: argparse.Namespace) -> int:
     if args.html:
         write_output(args.html, _page(explanation, machine, beside))
     if args.json:
-        compared = {"log": log_as_json(known.log, pod, explanation.trace)} if known.log else {}
+        compared = {"log": _compared(known.log, pod, explanation.trace)} if known.log else {}
         print(json.dumps(as_json(explanation, beside) | compared, indent=2))
     else:
         _print(explanation, machine, beside)
     return 0 if explanation.trace.verdict.admitted else 1
+
+
+def _compared(log: LogFacts, pod: Pod, trace: Trace) -> dict[str, Any]:
+    from numaproof.harness.intake.log_as_json import log_as_json  # noqa: PLC0415 (few have a log)
+
+    return log_as_json(log, pod, trace)
 
 
 def _page(explanation: Explanation, machine: fake_sysfs.Machine, beside: Beside) -> str:

@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.paste import shown
 from numaproof.harness.decision.config import Setting
 from numaproof.harness.decision.kubelet_flags import with_flags
 from numaproof.harness.intake.configuration import read_with_files
-from numaproof.harness.intake.kubelet_log import read_kubelet_log
-from numaproof.harness.intake.kubelet_root import read_kubelet_root
 from numaproof.harness.intake.live_state import with_live
 from numaproof.harness.intake.log_facts import LogFacts
-from numaproof.harness.intake.log_settings import settings_of_log
 from numaproof.harness.intake.state import KubeletState
+
+if TYPE_CHECKING:
+    from numaproof.harness.intake.kubelet_root import KubeletRoot
 
 LARGEST = 64 << 20  # bytes of a file that is read
 
@@ -34,7 +35,7 @@ class Known:
 def known_of(config: Sequence[str], kubelet_root: str | None, pod_resources: str | None, log: str | None) -> Known:
     """All of it: what is told nearer counts more: --config, then the kubelet's root, then the log."""
     given, notes, elsewhere = _configuration(config)
-    root = read_kubelet_root(kubelet_root) if kubelet_root else None
+    root = _root(kubelet_root) if kubelet_root else None
     settings = root.settings if root else None
     if settings is not None and given is not None and not elsewhere:
         notes.append(f"--config is the configuration; what {kubelet_root} has of one is passed over")
@@ -46,15 +47,13 @@ def known_of(config: Sequence[str], kubelet_root: str | None, pod_resources: str
     live = _live(pod_resources) if pod_resources else None
     state = with_live(root.state, live) if root and live else live or (root.state if root else None)
     notes += (*(root.notes if root else ()), *(state.notes if state else ()))
-    facts = None
-    if log:
-        text = text_of(log)
-        facts = read_kubelet_log(text, log)
-        notes += facts.notes
-        if settings is None:
-            told, more = settings_of_log(facts, text, log)
-            settings = told or None
-            notes += more
+    if not log:
+        return Known(settings, state, None, tuple(notes))
+    facts, told, more = _log(log)
+    notes += facts.notes
+    if settings is None:
+        settings = told or None
+        notes += more
     return Known(settings, state, facts, tuple(notes))
 
 
@@ -74,8 +73,27 @@ def _configuration(config: Sequence[str]) -> tuple[Settings | None, list[str], t
     return settings, notes, () if is_given else tuple(named)
 
 
+# What not every explanation needs is loaded where it is needed: people wait for the answer.
+
+
+def _root(path: str) -> "KubeletRoot":
+    from numaproof.harness.intake.kubelet_root import read_kubelet_root  # noqa: PLC0415 (as said)
+
+    return read_kubelet_root(path)
+
+
+def _log(name: str) -> tuple[LogFacts, Settings, tuple[str, ...]]:
+    """What a log tells, the configuration among it, and what has to be said of that."""
+    from numaproof.harness.intake.kubelet_log import read_kubelet_log  # noqa: PLC0415 (as said)
+    from numaproof.harness.intake.log_settings import settings_of_log  # noqa: PLC0415 (as said)
+
+    text = text_of(name)
+    facts = read_kubelet_log(text, name)
+    return facts, *settings_of_log(facts, text, name)
+
+
 def _live(socket: str) -> KubeletState:
-    from numaproof.harness.intake.pod_resources import read_pod_resources  # noqa: PLC0415 (gRPC is large)
+    from numaproof.harness.intake.pod_resources import read_pod_resources  # noqa: PLC0415 (as said)
 
     return read_pod_resources(socket)
 

@@ -1,6 +1,7 @@
 """Sets of NUMA nodes as ints: bit n stands for node n, so AND, OR and equality are the machine's own."""
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import combinations
 from typing import NewType
 
@@ -57,6 +58,12 @@ def masks_over(ids: Iterable[int]) -> Iterator[NodeMask]:
     for size in range(1, len(bits) + 1):
         for chosen in combinations(bits, size):
             yield NodeMask(sum(chosen))
+
+
+@lru_cache(maxsize=8)
+def listed_masks(ids: tuple[int, ...]) -> tuple[NodeMask, ...]:
+    """The same, listed: for few nodes, over which many decisions are made."""
+    return tuple(masks_over(ids))
 
 
 def format_mask(mask: NodeMask | None) -> str:

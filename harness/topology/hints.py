@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from numaproof.harness.topology.bitmask import EMPTY, NodeMask, ids_of, masks_over
+from numaproof.harness.topology.bitmask import EMPTY, NodeMask, ids_of, listed_masks
 
 # Up to so many nodes a provider lists every mask (255 of them); over more it answers with a HintFamily.
 ENUMERATED_NODES = 8
@@ -90,8 +90,11 @@ class HintFamily:
         yield from self.also
         ids = ids_of(self.nodes)
         tables = [(demand.held_by_all(ids), demand.need) for demand in self.demands]
-        for mask in masks_over(ids):
-            if all(held[mask] >= need for held, need in tables):
+        for mask in listed_masks(ids):
+            for held, need in tables:  # an inner loop of every decision: `all` takes twice as long
+                if held[mask] < need:
+                    break
+            else:
                 yield TopologyHint(mask, self.prefers(mask))
 
 

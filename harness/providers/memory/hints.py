@@ -1,6 +1,7 @@
 """Where a request for memory fits: the rule, and the best of the places that it allows."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from itertools import combinations, islice
 
 from numaproof.harness.providers.memory.state import WORD, MachineState, NodeState, is_overdrawn
@@ -139,5 +140,6 @@ def _width(hint: TopologyHint) -> tuple[int, int]:
     return count(mask), mask
 
 
+@lru_cache(maxsize=1 << 12)
 def _order(mask: NodeMask) -> tuple[int, tuple[int, ...]]:
     return count(mask), ids_of(mask)
