@@ -182,7 +182,18 @@ def _emulator_thread(explanation: Explanation) -> Iterator[Remark]:
         )
 
 
+def _claimed(explanation: Explanation) -> Iterator[Remark]:
+    """Devices come another way, too."""
+    if explanation.pod.has_claims:
+        yield Remark(
+            "resource claims (Dynamic Resource Allocation) take no part in hints: no policy brings CPUs and memory "
+            "near the devices that they get, and what is said here leaves them out",
+            "kubernetes enhancement 4381",
+        )
+
+
 RULES = (
+    _claimed,
     _nobody_offers,
     _of_no_numa_node,
     _not_healthy,

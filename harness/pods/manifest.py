@@ -26,7 +26,9 @@ def pod_from(manifest: Any) -> Pod:
     document = _mapping(manifest, "pod")
     kind = document.get("kind", "Pod")
     if kind != "Pod":
-        raise UserError(f'pod: kind: "{kind}" is not admitted by a node (give a manifest of kind Pod)')
+        raise UserError(
+            f'pod: kind: "{str(kind)[:_LONGEST_TOLD]}" is not admitted by a node (give a manifest of kind Pod)'
+        )
     metadata = _mapping(document.get("metadata"), "pod: metadata")
     name = _name(metadata.get("name"), _NAME, "pod: metadata.name")
     namespace = _name(metadata.get("namespace", "default"), _NAME, f"pod {name}: metadata.namespace")
@@ -34,8 +36,7 @@ def pod_from(manifest: Any) -> Pod:
     if uid is None:
         uid = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{namespace}/{name}"))
     elif not isinstance(uid, str) or not uid or not uid.isprintable() or "/" in uid:
-        told = repr(uid)[:_LONGEST_TOLD]
-        raise UserError(f"pod {name}: metadata.uid: {told} is not a uid (give a printable text without a slash)")
+        raise UserError(f"pod {name}: metadata.uid: {_short(uid)} is not a uid (give a printable text without a slash)")
     where = f"pod {name}"
     spec = _mapping(document.get("spec"), f"{where}: spec")
     init_containers = _containers(spec, "initContainers", where)
@@ -57,6 +58,7 @@ def pod_from(manifest: Any) -> Pod:
         node_name=_node_name(spec.get("nodeName"), f"{where}: spec.nodeName"),
         numa_node_id=numa_node_id,
         cpu_affinity=cpu_affinity,
+        has_claims=bool(spec.get("resourceClaims")),
     )
     check_tolerated(pod, where)
     return replace(pod, resources=_pod_resources(spec.get("resources"), pod, f"{where}: spec.resources"))
@@ -71,7 +73,7 @@ def _containers(spec: Mapping[str, Any], key: str, where: str) -> tuple[Containe
     if listed is None:
         return ()
     if not isinstance(listed, Sequence) or isinstance(listed, str):
-        raise UserError(f"{where}: spec.{key}: {listed!r} is not a list of containers")
+        raise UserError(f"{where}: spec.{key}: {_short(listed)} is not a list of containers")
     is_init = key == "initContainers"
     return tuple(_container(item, f"{where}: {key}[{index}]", is_init=is_init) for index, item in enumerate(listed))
 
@@ -81,7 +83,9 @@ def _container(item: Any, where: str, *, is_init: bool) -> Container:
     name = _name(entry.get("name"), _CONTAINER_NAME, f"{where}.name")
     restart = entry.get("restartPolicy")
     if restart is not None and not (is_init and restart == "Always"):
-        raise UserError(f"{where}.restartPolicy: {restart!r} is not possible here (only Always, on an init container)")
+        raise UserError(
+            f"{where}.restartPolicy: {_short(restart)} is not possible here (only Always, on an init container)"
+        )
     resources = entry.get("resources")
     resources = {} if resources is None else _mapping(resources, f"{where}.resources")
     limits = _quantities(resources.get("limits"), f"{where}.resources.limits")
@@ -127,7 +131,7 @@ def _quantities(mapping: Any, where: str) -> dict[str, Fraction]:
     quantities = {}
     for resource, text in _mapping(mapping, where).items():
         if not isinstance(resource, str) or not resource:
-            raise UserError(f"{where}: {resource!r} is not a resource name")
+            raise UserError(f"{where}: {_short(resource)} is not a resource name")
         try:
             quantity = parse_quantity(text)
         except UserError as error:
@@ -140,12 +144,18 @@ def _quantities(mapping: Any, where: str) -> dict[str, Fraction]:
 
 def _mapping(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        fault = "is missing" if value is None else f"{value!r} is not a mapping"
+        fault = "is missing" if value is None else f"{_short(value)} is not a mapping"
         raise UserError(f"{where}: {fault} (give a Pod manifest)")
     return value
 
 
 def _name(value: Any, shape: re.Pattern[str], where: str) -> str:
     if not isinstance(value, str) or not shape.fullmatch(value):
-        raise UserError(f"{where}: {value!r} is not a name (lower-case letters, digits and dashes)")
+        raise UserError(f"{where}: {_short(value)} is not a name (lower-case letters, digits and dashes)")
     return value
+
+
+def _short(value: Any) -> str:
+    """What a message repeats of a value."""
+    told = repr(value)
+    return told if len(told) <= _LONGEST_TOLD else f"{told[:_LONGEST_TOLD]}..."

@@ -43,6 +43,7 @@ class Pod:
     numa_node_id: int | None = None  # the NUMA node that it is bound to; None: not told
     cpu_affinity: frozenset[int] | None = None  # the CPUs that all its containers share; None: not told
     numa_memory: MemoryPolicy | None = None  # whether its memory has to fit its NUMA node: its node says; None: nobody
+    has_claims: bool = False  # devices by Dynamic Resource Allocation, of which no hint provider knows
 
     def all_containers(self) -> tuple[Container, ...]:
         """All containers in the order in which they are admitted: init containers first."""

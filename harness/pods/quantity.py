@@ -23,7 +23,7 @@ _FACTORS = {
 def parse_quantity(text: str | int | float) -> Fraction:
     """The exact value of a quantity; anything else is a UserError that names it."""
     if isinstance(text, bool) or not isinstance(text, str | int | float):
-        raise UserError(f"{text!r} is not a quantity (write 2, 500m, 1.5Gi or 2e3)")
+        raise UserError(f"{repr(text)[:_LONGEST]} is not a quantity (write 2, 500m, 1.5Gi or 2e3)")
     match = _SHAPE.fullmatch(str(text)) if len(str(text)) <= _LONGEST else None
     if match is None:
         raise UserError(f'"{str(text)[:_LONGEST]}" is not a quantity (write 2, 500m, 1.5Gi or 2e3)')

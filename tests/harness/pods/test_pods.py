@@ -189,3 +189,26 @@ def test_what_a_pod_as_a_whole_leaves_open_is_filled_in(
     ).resources
     assert resources is not None
     assert (resources.limits, resources.requests) == (limits, requests)
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {"kind": "x" * 10_000},
+        {"metadata": {"name": "x" * 10_000}},
+        {"metadata": {"name": "p", "uid": "\n" * 10_000}},
+        {"metadata": {"name": "p"}, "spec": ["x"] * 10_000},
+        {"metadata": {"name": "p"}, "spec": {"containers": "x" * 10_000}},
+        {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "restartPolicy": "x" * 10_000}]}},
+        {
+            "metadata": {"name": "p"},
+            "spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": ["x"] * 10_000}}}]},
+        },
+    ],
+    ids=["kind", "name", "uid", "spec", "containers", "restartPolicy", "quantity"],
+)
+def test_no_message_repeats_more_than_a_line_of_what_is_wrong(manifest: dict[str, Any]) -> None:
+    with pytest.raises(UserError) as caught:
+        pod_from(manifest)
+    assert len(str(caught.value)) < 250
+    assert "\n" not in str(caught.value)
