@@ -8,7 +8,7 @@ TOOLS := lscpu=util-linux unshare=util-linux mount=mount numactl=numactl lstopo-
 # Debian's packages come while pip works.
 MAKEFLAGS += --jobs=2
 
-.PHONY: run test bench clean tools engine
+.PHONY: run test bench clean tools engine browser
 
 # Where unprivileged namespaces are forbidden: make run RUNTIME=process.
 RUNTIME ?= namespace
@@ -18,7 +18,7 @@ run: $(VENV)/ready tools
 	$(VENV)/bin/numaproof run --runtime $(RUNTIME) --out out single_numa multi_numa
 
 # Where no Docker engine answers, root gets a private one for the run; without either, docker's tests say so and skip.
-test: $(VENV)/ready $(VENV)/tox-ready tools engine
+test: $(VENV)/ready $(VENV)/tox-ready tools engine browser
 	$(VENV)/bin/python -m numaproof.harness.runtimes.engine $(VENV)/bin/tox
 
 bench: $(VENV)/ready tools
@@ -29,6 +29,11 @@ tools:
 
 engine:
 	[ "$$(id -u)" -ne 0 ] || tools/debian-packages dockerd=docker.io mmdebstrap=mmdebstrap
+
+# What pages are looked at with; where chromium or npm cannot be had, the tests that need them say so and skip.
+browser:
+	[ "$$(id -u)" -ne 0 ] || tools/debian-packages chromium=chromium
+	[ -e node_modules/axe-core ] || ! command -v npm >/dev/null || npm install --silent --no-save --no-audit --no-fund axe-core@4
 
 # The host's pip fetches a current one in less time than the bundled one takes to be set up, and that one is faster.
 # Where there is no such pip (Debian has it in a package), the bundled one does.
@@ -50,4 +55,4 @@ $(VENV)/tox-ready: $(VENV)/ready
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .tox out
+	rm -rf $(VENV) .tox out site node_modules
