@@ -6,23 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from numaproof import fake_sysfs
-from numaproof.errors import UserError
 from numaproof.fake_sysfs.argument import MACHINE
 from numaproof.harness.commands.known import known_of, text_of
 from numaproof.harness.commands.output_file import write_output
 from numaproof.harness.commands.pod_arguments import pods_in
 from numaproof.harness.commands.pod_files import pods_of
 from numaproof.harness.commands.terminal import printable, wants_colour
-from numaproof.harness.decision.trace import Trace
 from numaproof.harness.explain.as_json import as_json
-from numaproof.harness.explain.beside import Beside
-from numaproof.harness.explain.explanation import Explanation, explain
-from numaproof.harness.intake.assembly import assemble
-from numaproof.harness.intake.log_comparison import comparison_lines
-from numaproof.harness.intake.log_facts import LogFacts
-from numaproof.harness.intake.newcomer import newcomer
+from numaproof.harness.intake.manifests import the_pod
 from numaproof.harness.intake.plugins_file import read_plugins
-from numaproof.harness.pods.pod import Pod
+from numaproof.harness.intake.question import Answer, Question, answer
 from numaproof.harness.report.explain_scene import scene_of
 from numaproof.harness.vocabulary import SEMANTICS
 
@@ -67,63 +60,54 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the explanation; exit code 1 if the pod is refused."""
-    pod = _the_pod(args.pod)
+    told = answer(_question(args))
+    if args.html:
+        write_output(args.html, _page(told))
+    if args.json:
+        compared = {"log": _compared(told)} if told.log else {}
+        print(json.dumps(as_json(told.explanation, told.beside) | compared, indent=2))
+    else:
+        _print(told)
+    return 0 if told.explanation.trace.verdict.admitted else 1
+
+
+def _question(args: argparse.Namespace) -> Question:
+    pod = the_pod(pods_of(args.pod, templates=True), args.pod, "by --running")
     machine = fake_sysfs.parse_machine(args.machine)
     known = known_of(args.config, args.kubelet_root, args.pod_resources, args.log)
     devices, unplaced = (
         read_plugins(text_of(args.plugins), args.plugins, machine.cpus_by_node()) if args.plugins else (None, ())
     )
-    node = assemble(
+    return Question(
+        pod,
         machine,
         known.settings,
         devices,
-        list(pods_in(args.running, running=True)),
-        state=known.state,
-        asked=sorted({name for container in pod.all_containers() for name in container.limits}),
-        semantics=args.semantics,
+        tuple(pods_in(args.running, running=True)),
+        known.state,
+        known.log,
+        (*known.notes, *unplaced),
+        args.semantics,
     )
-    pod, again = newcomer(node, pod)
-    explanation = explain(node.replica, pod, node.history)
-    beside = Beside(
-        node.obstacles,
-        tuple(dict.fromkeys((*known.notes, *unplaced, *node.assumptions, *again))),
-        tuple(comparison_lines(known.log, pod, explanation.trace)) if known.log else (),
-    )
-    if args.html:
-        write_output(args.html, _page(explanation, machine, beside))
-    if args.json:
-        compared = {"log": _compared(known.log, pod, explanation.trace)} if known.log else {}
-        print(json.dumps(as_json(explanation, beside) | compared, indent=2))
-    else:
-        _print(explanation, machine, beside)
-    return 0 if explanation.trace.verdict.admitted else 1
 
 
-def _compared(log: LogFacts, pod: Pod, trace: Trace) -> dict[str, Any]:
+def _compared(told: Answer) -> dict[str, Any]:
     from numaproof.harness.intake.log_as_json import log_as_json  # noqa: PLC0415 (few have a log)
 
-    return log_as_json(log, pod, trace)
+    assert told.log is not None
+    return log_as_json(told.log, told.explanation.pod, told.explanation.trace)
 
 
-def _page(explanation: Explanation, machine: fake_sysfs.Machine, beside: Beside) -> str:
-    from numaproof.harness.drawing.svg import draw_svg  # noqa: PLC0415 (who reads a text needs no SVG)
-    from numaproof.harness.report.explain_html import NARROW, explanation_page  # noqa: PLC0415 (likewise)
+def _page(told: Answer) -> str:
+    from numaproof.harness.report.explain_html import page_of  # noqa: PLC0415 (who reads a text needs no page)
 
-    scene = scene_of(explanation, machine)
-    return explanation_page(explanation, machine.name, beside, draw_svg(scene), draw_svg(scene, width=NARROW))
+    return page_of(told)
 
 
-def _print(explanation: Explanation, machine: fake_sysfs.Machine, beside: Beside) -> None:
+def _print(told: Answer) -> None:
     from numaproof.harness.drawing.text import draw_text  # noqa: PLC0415 (who reads JSON needs no text)
     from numaproof.harness.report.explain_text import WIDTH, explanation_lines  # noqa: PLC0415 (likewise)
 
-    drawing = draw_text(scene_of(explanation, machine), WIDTH, colour=wants_colour())
-    for line in printable(explanation_lines(explanation, machine.name, beside, drawing)):
+    drawing = draw_text(scene_of(told.explanation, told.machine), WIDTH, colour=wants_colour())
+    for line in printable(explanation_lines(told.explanation, told.machine.name, told.beside, drawing)):
         print(line)
-
-
-def _the_pod(name: str) -> Pod:
-    pods = list(pods_of(name, templates=True))
-    if len(pods) > 1:
-        raise UserError(f"{name}: has {len(pods)} pods; give the one to explain, the others by --running")
-    return pods[0]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from numaproof.errors import UserError
 from numaproof.harness.commands.pod_files import pods_of
+from numaproof.harness.intake.manifests import distinct
 from numaproof.harness.pods.pod import Pod
 
 _COPIES = re.compile(r"([0-9]{1,7})\*(.+)", re.DOTALL)
@@ -26,12 +27,8 @@ def pods_in(arguments: Sequence[str], *, running: bool = False) -> Iterator[Pod]
     seen: set[str] = set()
     for argument in arguments:
         count, name = copies(argument)
-        for one in _copied(list(pods_of(name, templates=running, running=running)), count):
-            key = f"{one.namespace}/{one.name}"
-            if key in seen or one.uid in seen:
-                raise UserError(f"{name}: pod {key} is there twice; give each a name and uid of its own, or 2*{name}")
-            seen.update((key, one.uid))
-            yield one
+        pods = _copied(list(pods_of(name, templates=running, running=running)), count)
+        yield from distinct(pods, name, f"give each a name and uid of its own, or 2*{name}", seen)
 
 
 def _copied(pods: Sequence[Pod], count: int | None) -> Iterator[Pod]:

@@ -51,25 +51,27 @@ def explain(
     history: Sequence[Pod] | None = None,
     *,
     attempt: Attempt | None = None,
-    alone: bool = False,
+    remedies: bool = True,
+    matrix: bool = True,
 ) -> Explanation:
     """Why a node decides about a pod as it does, and what would help; the node is as it was afterwards.
 
     `history`: the pods that are there, in the order in which they came, if that is known. `attempt`: the decision,
-    where the node itself has made it already. `alone`: nothing else is tried, as the replica does not know all that
-    takes part.
+    where the node itself has made it already. Without `remedies` and `matrix`, neither what would help nor the other
+    policies are tried: they take longest, and where the replica does not know all that takes part they are not true.
     """
     told = _explained(replica, pod, attempt or replica.attempt(pod))
-    if alone:
-        return told
     machine = replica.setup.description
 
     def is_wanted(trace: Trace) -> bool:
         aligned = not told.trace.verdict.admitted or unaligned_container(pod, trace, machine) is None
         return trace.verdict.admitted and aligned
 
-    remedies = find_remedies(replica, pod, told.blame, is_wanted, history) if told.blame else ()
-    return replace(told, remedies=remedies, matrix=_matrix(told, history))
+    return replace(
+        told,
+        remedies=find_remedies(replica, pod, told.blame, is_wanted, history) if remedies and told.blame else (),
+        matrix=_matrix(told, history) if matrix else (),
+    )
 
 
 def _explained(replica: Replica, pod: Pod, attempt: Attempt) -> Explanation:

@@ -45,4 +45,5 @@ def explained(moment: Moment, pod: Pod, attempt: Attempt) -> Explanation | None:
         return None
     ruled = attempt.trace.broken_rule is not None  # by rules that a replica does not know
     came = [resident.pod for resident in moment.residents]  # in the order of their admission
-    return explain(replica, pod, came, attempt=attempt, alone=ruled or not moment.is_whole)
+    tries = moment.is_whole and not ruled
+    return explain(replica, pod, came, attempt=attempt, remedies=tries, matrix=tries)

@@ -1,37 +1,41 @@
 """An explanation as one self-contained page: the verdict, why, what would help, every policy and scope, the drawing."""
 
-from collections.abc import Iterable
-from html import escape
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
 
+from numaproof.harness.drawing.svg import draw_svg
 from numaproof.harness.explain.beside import Beside
 from numaproof.harness.explain.explanation import Explanation
 from numaproof.harness.explain.reasons import why
 from numaproof.harness.explain.remarks import remarks
+from numaproof.harness.intake.question import Answer
 from numaproof.harness.report.explain_matrix import MatrixRow, matrix_rows
+from numaproof.harness.report.explain_scene import scene_of
 from numaproof.harness.report.explain_text import OBSTACLES, given_text, headline, remark_text
+from numaproof.harness.report.pages.render import render
 
-_STYLE = """
-:root { color-scheme: light dark; --good: #167a16; --bad: #b00020; --line: #8884; }
-@media (prefers-color-scheme: dark) { :root { --good: #6fce6f; --bad: #ff8a95; } }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 72em; padding: 0 1em; }
-h1 { font-size: 1.4em; } h2 { font-size: 1.1em; margin-top: 1.6em; }
-.admitted { color: var(--good); } .refused { color: var(--bad); } .verdict { font-weight: bold; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; }
-th, td { text-align: left; vertical-align: top; padding: .3em 1em .3em 0; border-bottom: 1px solid var(--line); }
-th:not(:last-child), td:not(:last-child) { white-space: nowrap; } li { margin: .2em 0; overflow-wrap: anywhere; }
-h1, .verdict, td:last-child { overflow-wrap: anywhere; } .own { font-weight: bold; }
-td ul { color: CanvasText; font-weight: normal; margin: .3em 0; padding-left: 1.2em; } summary { cursor: pointer; }
-.wide svg { max-width: 100%; height: auto; min-width: 46em; } .narrow { display: none; }
-@media (max-width: 46em) { .narrow { display: block; } .narrow ~ .wide { display: none; } }
-@media print {
-  body { font-size: 11px; margin: 0; max-width: none; } .wide svg { min-width: 0; }
-  .narrow { display: none; } .narrow ~ .wide { display: block; } tr, li { break-inside: avoid; }
-}
-"""
-
-
-_NOTHING = Beside()
 NARROW = 440  # px: the width of the drawing that a page has for a telephone
+_NOTHING = Beside()
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixCell:
+    """What a policy makes of the pod under a scope, or under both."""
+
+    scope: str
+    is_own: bool  # the node's
+    admitted: bool
+    text: str
+    why: Sequence[str]  # empty: the node does not start so
+
+
+def page_of(told: Answer) -> str:
+    """The page of an answer, with the drawing for wide screens and for telephones."""
+    scene = scene_of(told.explanation, told.machine)
+    svg, narrow = draw_svg(scene), draw_svg(scene, width=NARROW)
+    return explanation_page(told.explanation, told.machine.name, told.beside, svg, narrow)
 
 
 def explanation_page(
@@ -45,61 +49,43 @@ def explanation_page(
 
     `narrow`: the same drawing `NARROW` pixels wide, shown where the page is; without it, the wide one is scrolled.
     """
+    return render("explain.html", **explanation_values(explanation, machine, beside, svg, narrow))
+
+
+def explanation_values(
+    explanation: Explanation, machine: str, beside: Beside, svg: str = "", narrow: str = ""
+) -> dict[str, Any]:
+    """What the templates explain.html and explanation.html show."""
     trace, pod = explanation.trace, explanation.pod
-    title = escape(f"{pod.namespace}/{pod.name} on {machine}")
-    verdict = "admitted" if trace.verdict.admitted else "refused"
-    given = [f"container {name}: {given_text(one)}" for name, one in trace.given.items()]
-    parts = [
-        f'<h1>{title}</h1>\n<p class="verdict {verdict}">{escape(headline(explanation))}</p>',
-        f"<p>policy {escape(trace.policy)}, scope {escape(trace.scope)}</p>",
-        _list("What it gets", given) if trace.verdict.admitted else "",
-        _list(OBSTACLES, beside.obstacles),
-        _list("Why", why(explanation)),
-        _list("What would help (each was tried)", [one.change.text for one in explanation.remedies]),
-        _list("Known", map(remark_text, remarks(explanation))),
-        _list("The log", beside.log),
-        _matrix(explanation),
-        _drawings(svg, narrow),
-        _list("Assumed", beside.assumptions),
-    ]
-    body = "\n".join(filter(None, parts))
-    page = (
-        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{title}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>\n'
-        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
-    )
-    # The name of a file may be no Unicode.
-    return page.encode("utf-8", "replace").decode()
+    return {
+        "title": f"{pod.namespace}/{pod.name} on {machine}",
+        "headline": headline(explanation),
+        "admitted": trace.verdict.admitted,
+        "aligned": explanation.blame is None,
+        "policy": trace.policy,
+        "scope": trace.scope,
+        "given": [(name, given_text(one)) for name, one in trace.given.items()] if trace.verdict.admitted else [],
+        "obstacles": beside.obstacles,
+        "obstacles_title": OBSTACLES,
+        "why": why(explanation),
+        "remedies": explanation.remedies,
+        "known": [remark_text(one) for one in remarks(explanation)],
+        "log": beside.log,
+        "matrix": list(_matrix(explanation)),
+        "svg": svg,
+        "narrow": narrow,
+        "assumptions": beside.assumptions,
+    }
 
 
-def _drawings(svg: str, narrow: str) -> str:
-    small = f'<div class="scroll narrow">{narrow}</div>\n' if narrow else ""
-    return f'<h2>The node</h2>\n<div>\n{small}<div class="scroll wide">{svg}</div>\n</div>' if svg else ""
+def _matrix(explanation: Explanation) -> Iterator[tuple[str, list[MatrixCell]]]:
+    """Each policy with its scopes; one that is for both stands alone."""
+    rows = matrix_rows(explanation) if explanation.matrix else ()
+    for policy, cells in groupby(rows, key=lambda row: row.policy):
+        yield policy, list(map(_cell, cells))
 
 
-def _list(title: str, lines: Iterable[str]) -> str:
-    items = "".join(f"<li>{escape(line)}</li>\n" for line in lines)
-    return f"<h2>{escape(title)}</h2>\n<ul>\n{items}</ul>" if items else ""
-
-
-def _matrix(explanation: Explanation) -> str:
-    if not explanation.matrix:
-        return ""
-    rows = "\n".join(map(_row, matrix_rows(explanation)))
-    return (
-        '<h2>Under every policy and scope</h2>\n<div class="scroll"><table>\n'
-        f"<tr><th>policy</th><th>scope</th><th>what would be decided, and why</th></tr>\n{rows}\n</table></div>"
-    )
-
-
-def _row(row: MatrixRow) -> str:
+def _cell(row: MatrixRow) -> MatrixCell:
     told = row.cell.told
     admitted = told is not None and told.trace.verdict.admitted
-    text = escape(row.text)
-    if told is not None:
-        reasons = "".join(f"<li>{escape(line)}</li>" for line in why(told))
-        text = f"<details><summary>{text}</summary><ul>{reasons}</ul></details>"
-    return (
-        f"<tr{' class=own' if row.is_own else ''}><td>{escape(row.policy)}</td><td>{escape(row.scope)}</td>"
-        f'<td class="{"admitted" if admitted else "refused"}">{text}</td></tr>'
-    )
+    return MatrixCell(row.scope, row.is_own, admitted, row.text, why(told) if told is not None else ())

@@ -133,7 +133,7 @@ def test_devices_of_no_numa_node_count_only_where_no_device_has_one() -> None:
 def test_no_node_lacks_less(seed: int) -> None:
     """Under single-numa-node: of every other node more is missing, each resource as a share of what is wanted."""
     state = random_state(seed)
-    found = explain(state.assembled().replica, pod_from(state.pod), alone=True)
+    found = explain(state.assembled().replica, pod_from(state.pod), remedies=False, matrix=False)
     near = nearest(found)
     if near is None or found.trace.policy != "single-numa-node" or not near.nodes:
         return

@@ -84,17 +84,21 @@ def test_an_admitted_pod_is_told_what_it_gets() -> None:
     assert "ADMITTED" in found.of("p")
 
 
-def test_every_policy_and_scope_has_a_row_and_the_nodes_own_is_marked() -> None:
+def test_every_policy_and_scope_has_a_cell_and_the_nodes_own_is_marked() -> None:
     text = page(REFUSED)
-    rows = re.findall(r"<tr(.*?)><td>(.*?)</td><td>(.*?)</td>", text)
-    # Where both scopes come to the same, one row is for both.
-    told = [(policy, one) for _, policy, scope in rows for one in (SCOPES if scope == "both" else (scope,))]
+    told, own = [], []
+    for row in re.findall(r"<tr>\s*<th scope=\"row\">(.*?)</tr>", text, re.DOTALL):
+        policy = row.partition("<")[0]
+        for scope, kind in re.findall(r'<td[^>]* data-scope="(\w+)" class="([^"]*)"', row):
+            # Where both scopes come to the same, one cell is for both.
+            told += [(policy, one) for one in (SCOPES if scope == "both" else (scope,))]
+            own += [(policy, scope)] if "own" in kind.split() else []
     assert told == [(policy, scope) for policy in KUBELET_POLICIES for scope in SCOPES]
-    [(policy, scope)] = [(policy, scope) for kind, policy, scope in rows if kind]
+    [(policy, scope)] = own
     assert (policy, scope in ("container", "both")) == ("single-numa-node", True)
 
 
-def test_every_row_says_why_where_somebody_opens_it() -> None:
+def test_every_cell_says_why_where_somebody_opens_it() -> None:
     found = Page(page(REFUSED))
     summaries = [index for index, (where, _) in enumerate(found.texts) if where == "summary"]
     assert len(summaries) >= len(KUBELET_POLICIES)
@@ -106,9 +110,14 @@ def test_every_row_says_why_where_somebody_opens_it() -> None:
 def test_nothing_comes_from_elsewhere() -> None:
     text = page(REFUSED)
     parsed = Page(text)
-    assert not {"script", "link", "img", "iframe", "object"} & {tag for tag, _ in parsed.elements}
+    assert not {"script", "img", "iframe", "object"} & {tag for tag, _ in parsed.elements}
     names = {name for _, attributes in parsed.elements for name in attributes}
-    assert not {name for name in names if name in {"href", "src", "srcset", "style"} or name.startswith("on")}
+    assert not {name for name in names if name in {"src", "srcset", "style"} or name.startswith("on")}
+    # A place on the page, and an icon that is empty.
+    assert {attributes["href"] for _, attributes in parsed.elements if "href" in attributes} == {"#main", "data:,"}
+    [policy] = [one["content"] for tag, one in parsed.elements if tag == "meta" and "http-equiv" in one]
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; ")
     assert not re.search(r"url\(|@import", text)
     assert set(re.findall(r"https?://[^\s\"'<]*", text)) == {"http://www.w3.org/2000/svg"}
 
@@ -119,7 +128,7 @@ def test_it_is_made_for_light_and_dark_for_paper_and_for_narrow_screens() -> Non
         assert words in text
     assert [
         attributes["name"] for tag, attributes in Page(text).elements if tag == "meta" and "name" in attributes
-    ] == ["viewport"]
+    ] == ["viewport", "generator"]
     assert sorted(re.findall(r'<svg [^>]* width="(\d+)"', text)) == ["1000", "440"]
 
 
