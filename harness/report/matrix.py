@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from numaproof.harness.scenario.record import InstanceRecord
 from numaproof.harness.vocabulary import POLICIES
 
 _COLUMNS = (*POLICIES, "other")
@@ -19,6 +20,12 @@ class InstanceResult:
     outcome: str  # one of OUTCOMES
     seconds: float
     reason: str  # of a skip
+    name: str = ""  # the scenario's, as its why and its source
+    why: str = ""
+    source: str = ""
+    path: str = ""  # of the scenario's file
+    differences: tuple[str, ...] = ()  # of a failure: from what was expected, or what went wrong
+    record: InstanceRecord | None = None  # None: it did not run, or not as far as a node
 
 
 def matrix_lines(results: Sequence[InstanceResult]) -> Iterable[str]:

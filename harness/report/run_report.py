@@ -1,0 +1,22 @@
+"""All that is known of a run when it has ended: what its page and its summary are made of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from numaproof.fake_sysfs import Machine
+from numaproof.harness.report.matrix import InstanceResult
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """A run: how every instance ended, and what it was a run of."""
+
+    results: tuple[InstanceResult, ...]  # by id; of a run that was cut those that had ended
+    runtime: str  # docker, namespace or process
+    version: str  # of numaproof
+    started: datetime  # with a time zone
+    seconds: float
+    command: str  # as a shell takes it
+    machines: Mapping[str, Machine]  # name -> as the instances have it; also those whose instances did not run
+    cut: bool = False  # ended before all instances had: by a Ctrl-C, or at the first failure
