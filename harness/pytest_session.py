@@ -18,10 +18,12 @@ from numaproof.harness.runtimes.trees import machine_of
 from numaproof.harness.scenario.instances import Instance, instances
 from numaproof.harness.scenario.model import Needs, PluginSpec, Scenario
 from numaproof.harness.scenario.parse import parse_scenario
+from numaproof.harness.scenario.record_json import record_text
+from numaproof.harness.scenario.recording import Recording
 from numaproof.harness.scenario.rig import RigFailedError
 from numaproof.harness.scenario.sizes import sizes_of
 from numaproof.harness.waiting import WaitTimeoutError
-from numaproof.pytest_plugin import ENDING, LISTED, RUN
+from numaproof.pytest_plugin import ENDING, KEEPS_RECORDS, LISTED, RUN
 
 _SESSION = pytest.StashKey[Session]()
 # What is wrong with a scenario, with where it runs, or with what it runs: told in words, not with a traceback of ours.
@@ -48,17 +50,23 @@ def session_of(config: pytest.Config) -> Session:
     return config.stash[_SESSION]
 
 
-def differences(config: pytest.Config, instance: Instance) -> list[str]:
-    """How an instance differs from what it expects, or why it could not run; skipped where it does not apply."""
+def driven(config: pytest.Config, instance: Instance) -> tuple[list[str], str]:
+    """How an instance differs from what it expects, or why it could not run; skipped where it does not apply.
+
+    And its record as a text; empty where nobody wants one, or nothing happened.
+    """
+    recording = Recording()
     try:
         session = session_of(config)
         if reason := session.skip_reason(instance):
             if config.option.numaproof_require == "all":
-                return [f"does not apply, and all are required: {reason}"]
+                return [f"does not apply, and all are required: {reason}"], ""
             pytest.skip(reason)
-        return session.run(instance)
+        found = session.run(instance, recording)
     except _USERS_FAULTS as error:
-        return [str(error)]
+        found = [str(error)]
+    is_kept = config.stash[KEEPS_RECORDS] and recording.configuration
+    return found, record_text(recording.record()) if is_kept else ""
 
 
 @contextmanager

@@ -5,7 +5,7 @@ pytest loads it wherever numaproof is installed: it imports and makes nothing un
 
 import json
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,10 @@ SUFFIXES = (".yaml", ".yml")
 RUN = pytest.StashKey[str]()  # the name of the run's directory, which all workers share
 ENDING = pytest.StashKey[ExitStack]()
 LISTED = pytest.StashKey["dict[Path, tuple[Instance, ...]]"]()  # the instances of files that were parsed before
+# Whether what happens in an instance is kept for a report: `numaproof run` wants that.
+KEEPS_RECORDS = pytest.StashKey[bool]()
 _PROPERTY = "numaproof"
+_ATTRIBUTE = "numaproof"  # of a test's report, which a worker sends as it is: plain values of JSON
 _OUTCOMES = ("passed", "failed", "skipped")
 
 
@@ -49,6 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "machine(argument): the machine of the fixtures `machine` and `node`")
     config.stash[ENDING] = ExitStack()
     config.stash[RUN] = getattr(config, "workerinput", {}).get("numaproof_run") or f"run-{uuid.uuid4().hex[:8]}"
+    config.stash[KEEPS_RECORDS] = getattr(config, "workerinput", {}).get("numaproof_records", False)
     for folder in _folders(config):
         if not folder.is_dir():
             raise pytest.UsageError(
@@ -64,6 +68,7 @@ def _folders(config: pytest.Config) -> list[Path]:
 def pytest_configure_node(node: Any) -> None:
     """A hook of xdist: tell a worker the run's directory, which goes when all workers have ended."""
     node.workerinput["numaproof_run"] = node.config.stash[RUN]
+    node.workerinput["numaproof_records"] = node.config.stash[KEEPS_RECORDS]
     node.config.stash[ENDING].callback(_remove_run, node.config.stash[RUN])
 
 
@@ -109,6 +114,8 @@ class ScenarioItem(pytest.Item):
     def __init__(self, *, instance: "Instance", **others: Any) -> None:
         super().__init__(**others)
         self.instance = instance
+        self.differences: list[str] = []
+        self.record = ""  # as a text; empty: nothing is kept
         words = {"id": instance.id, "machine": instance.machine, "theme": instance.scenario.theme, **instance.values}
         self.user_properties.append((_PROPERTY, json.dumps(words)))
         # With --dist=loadgroup a machine's warm process is started once: one worker gets all instances of the machine.
@@ -116,10 +123,23 @@ class ScenarioItem(pytest.Item):
 
     def runtest(self) -> None:
         """Drive it; every difference is told."""
-        from numaproof.harness.pytest_session import differences  # noqa: PLC0415
+        from numaproof.harness.pytest_session import driven  # noqa: PLC0415
 
-        if found := differences(self.config, self.instance):
-            raise ScenarioFailedError(*found)
+        self.differences, self.record = driven(self.config, self.instance)
+        if self.differences:
+            raise ScenarioFailedError(*self.differences)
+
+    def told(self) -> dict[str, Any]:
+        """What is known of it by now, as plain values."""
+        scenario = self.instance.scenario
+        return {
+            "name": scenario.name,
+            "why": " ".join(scenario.why.split()),
+            "source": scenario.source,
+            "path": str(scenario.path),
+            "differences": self.differences,
+            "record": self.record,
+        }
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The scenario's reason and every difference; a fault of ours with its traceback."""
@@ -137,6 +157,15 @@ class ScenarioItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where it stands."""
         return self.path, 0, self.instance.id
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Tell with a scenario's report what came of it, also to the process that writes what is kept."""
+    report = yield
+    if isinstance(item, ScenarioItem):
+        setattr(report, _ATTRIBUTE, item.told())
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -161,12 +190,32 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 def _results(terminalreporter: Any) -> "Iterator[InstanceResult]":
     for outcome in _OUTCOMES:
         for report in terminalreporter.stats.get(outcome, []):
-            for name, value in getattr(report, "user_properties", ()):
-                if name == _PROPERTY and (report.when == "call" or outcome != "passed"):
-                    from numaproof.harness.report.matrix import InstanceResult  # noqa: PLC0415
+            if (result := result_of(report)) is not None:
+                yield result
 
-                    reason = report.longrepr[2] if outcome == "skipped" else ""
-                    yield InstanceResult(json.loads(value), outcome, report.duration, reason)
+
+def result_of(report: Any) -> "InstanceResult | None":
+    """How an instance ended, by a report of its test; None: the report is not the one that says so."""
+    told = getattr(report, _ATTRIBUTE, None)
+    if told is None or (report.when != "call" and report.outcome == "passed"):
+        return None
+    from numaproof.harness.report.matrix import InstanceResult  # noqa: PLC0415
+    from numaproof.harness.scenario.record_json import record_from  # noqa: PLC0415
+
+    failed = report.outcome == "failed"
+    return InstanceResult(
+        words=json.loads(dict(report.user_properties)[_PROPERTY]),
+        outcome=report.outcome,
+        seconds=report.duration,
+        reason=report.longrepr[2].removeprefix("Skipped: ") if report.outcome == "skipped" else "",
+        name=told["name"],
+        why=told["why"],
+        source=told["source"],
+        path=told["path"],
+        # A fault of ours has a traceback instead.
+        differences=tuple(told["differences"]) or ((report.longreprtext,) if failed else ()),
+        record=record_from(told["record"]) if told["record"] else None,
+    )
 
 
 @pytest.fixture

@@ -72,14 +72,18 @@ class AdmitRequest(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     MANIFEST_FIELD_NUMBER: builtins.int
+    TRACE_FIELD_NUMBER: builtins.int
     manifest: builtins.str
     """A Kubernetes Pod, as YAML or JSON."""
+    trace: builtins.bool
+    """Tell how it was decided; that changes nothing about the decision."""
     def __init__(
         self,
         *,
         manifest: builtins.str = ...,
+        trace: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["manifest", b"manifest"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["manifest", b"manifest", "trace", b"trace"]) -> None: ...
 
 global___AdmitRequest = AdmitRequest
 
@@ -90,6 +94,7 @@ class AdmitResponse(google.protobuf.message.Message):
     VERDICT_FIELD_NUMBER: builtins.int
     POD_FIELD_NUMBER: builtins.int
     COST_FIELD_NUMBER: builtins.int
+    DECISIONS_FIELD_NUMBER: builtins.int
     @property
     def verdict(self) -> global___Verdict: ...
     @property
@@ -100,15 +105,20 @@ class AdmitResponse(google.protobuf.message.Message):
     def cost(self) -> global___ChosenCost:
         """Under policy cost, if there was something to choose: what all that was chosen costs."""
 
+    @property
+    def decisions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Decision]:
+        """If the request wants a trace: as in ExplainResponse, in short: few hints of a resource, and of a selection no pairs."""
+
     def __init__(
         self,
         *,
         verdict: global___Verdict | None = ...,
         pod: global___Pod | None = ...,
         cost: global___ChosenCost | None = ...,
+        decisions: collections.abc.Iterable[global___Decision] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["cost", b"cost", "pod", b"pod", "verdict", b"verdict"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["cost", b"cost", "pod", b"pod", "verdict", b"verdict"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["cost", b"cost", "decisions", b"decisions", "pod", b"pod", "verdict", b"verdict"]) -> None: ...
 
 global___AdmitResponse = AdmitResponse
 
@@ -874,9 +884,14 @@ class ResourceHints(google.protobuf.message.Message):
     RESOURCE_FIELD_NUMBER: builtins.int
     NO_PREFERENCE_FIELD_NUMBER: builtins.int
     HINTS_FIELD_NUMBER: builtins.int
+    LEFT_OUT_FIELD_NUMBER: builtins.int
     resource: builtins.str
     no_preference: builtins.bool
     """Every node will do; otherwise no hint at all means that the request cannot be met."""
+    left_out: builtins.int
+    """Where few are listed: how many more there are. Over many nodes nobody lists all of them; then those of the smallest
+    sets of nodes count.
+    """
     @property
     def hints(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Hint]: ...
     def __init__(
@@ -885,8 +900,9 @@ class ResourceHints(google.protobuf.message.Message):
         resource: builtins.str = ...,
         no_preference: builtins.bool = ...,
         hints: collections.abc.Iterable[global___Hint] | None = ...,
+        left_out: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["hints", b"hints", "no_preference", b"no_preference", "resource", b"resource"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["hints", b"hints", "left_out", b"left_out", "no_preference", b"no_preference", "resource", b"resource"]) -> None: ...
 
 global___ResourceHints = ResourceHints
 
@@ -1363,21 +1379,25 @@ class BindRequest(google.protobuf.message.Message):
     POD_FIELD_NUMBER: builtins.int
     NUMA_NODE_ID_FIELD_NUMBER: builtins.int
     CPU_AFFINITY_FIELD_NUMBER: builtins.int
+    TRACE_FIELD_NUMBER: builtins.int
     pod: builtins.str
     """A uid, or "namespace/name"."""
     numa_node_id: builtins.str
     """Absent: as it is."""
     cpu_affinity: builtins.str
     """Absent: as it is."""
+    trace: builtins.bool
+    """As in AdmitRequest."""
     def __init__(
         self,
         *,
         pod: builtins.str = ...,
         numa_node_id: builtins.str | None = ...,
         cpu_affinity: builtins.str | None = ...,
+        trace: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_cpu_affinity", b"_cpu_affinity", "_numa_node_id", b"_numa_node_id", "cpu_affinity", b"cpu_affinity", "numa_node_id", b"numa_node_id"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_cpu_affinity", b"_cpu_affinity", "_numa_node_id", b"_numa_node_id", "cpu_affinity", b"cpu_affinity", "numa_node_id", b"numa_node_id", "pod", b"pod"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_cpu_affinity", b"_cpu_affinity", "_numa_node_id", b"_numa_node_id", "cpu_affinity", b"cpu_affinity", "numa_node_id", b"numa_node_id", "pod", b"pod", "trace", b"trace"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_cpu_affinity", b"_cpu_affinity"]) -> typing.Literal["cpu_affinity"] | None: ...
     @typing.overload
@@ -1391,20 +1411,26 @@ class BindResponse(google.protobuf.message.Message):
 
     VERDICT_FIELD_NUMBER: builtins.int
     POD_FIELD_NUMBER: builtins.int
+    DECISIONS_FIELD_NUMBER: builtins.int
     @property
     def verdict(self) -> global___Verdict:
         """Refused: the pod waits on, as it was."""
 
     @property
     def pod(self) -> global___Pod: ...
+    @property
+    def decisions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Decision]:
+        """As in AdmitResponse."""
+
     def __init__(
         self,
         *,
         verdict: global___Verdict | None = ...,
         pod: global___Pod | None = ...,
+        decisions: collections.abc.Iterable[global___Decision] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["pod", b"pod", "verdict", b"verdict"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["pod", b"pod", "verdict", b"verdict"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["decisions", b"decisions", "pod", b"pod", "verdict", b"verdict"]) -> None: ...
 
 global___BindResponse = BindResponse
 

@@ -48,7 +48,7 @@ def matrix_lines(results: Sequence[InstanceResult]) -> Iterable[str]:
         f"{totals['skipped']} skipped"
     )
     for reason, count in Counter(result.reason for result in results if result.outcome == "skipped").most_common():
-        yield f"  {count} skipped: {reason.removeprefix('Skipped: ')}"
+        yield f"  {count} skipped: {reason}"
 
 
 def _cell(counts: Counter[str] | None) -> str:
@@ -67,7 +67,7 @@ def summary(results: Sequence[InstanceResult], runtime: str) -> dict[str, Any]:
         "totals": {outcome: sum(result.outcome == outcome for result in results) for outcome in OUTCOMES},
         "results": [
             {**result.words, "outcome": result.outcome, "seconds": round(result.seconds, 3)}
-            | ({"reason": result.reason.removeprefix("Skipped: ")} if result.reason else {})
+            | ({"reason": result.reason} if result.reason else {})
             for result in sorted(results, key=lambda result: result.words["id"])
         ],
     }

@@ -26,7 +26,7 @@ def decision_lines(answer: api.ExplainResponse) -> Iterator[str]:
     """
     for decision in answer.decisions:
         if decision.rule == "cost":
-            yield from _selection_lines(decision)
+            yield from selection_lines(decision)
             continue
         wishes = [f"{one.resource} {_wish(one)}" for provider in decision.providers for one in provider.resources]
         merged = f"together {_hint(decision.merged)}{'' if decision.merged.preferred else ', not preferred'}"
@@ -56,7 +56,7 @@ def given_lines(pod: api.Pod) -> Iterator[str]:
         yield f"{container.name}: {'; '.join(parts)}"
 
 
-def _selection_lines(decision: api.Decision) -> Iterator[str]:
+def selection_lines(decision: api.Decision) -> Iterator[str]:
     """What was chosen, from how many, what it costs, and what is proven about that."""
     who = decision.container or "the pod"
     if not decision.HasField("selection"):

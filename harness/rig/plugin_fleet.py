@@ -13,7 +13,7 @@ import yaml
 from numaproof.errors import UserError
 from numaproof.harness.runtimes import Running
 from numaproof.harness.runtimes.launcher import Launcher
-from numaproof.harness.scenario.outcome import Calls
+from numaproof.harness.scenario.record import Calls, DeviceRecord
 from numaproof.harness.scenario.rig import FakePlugin, RigFailedError
 from numaproof.harness.waiting import wait_until_nothing
 
@@ -137,6 +137,15 @@ class FakePluginFleet:
             lines = record.read_text().rpartition("\n")[0].splitlines() if record.exists() else []
             counted[resource] = Counter(json.loads(line)["call"] for line in lines)
         return counted
+
+    def devices(self) -> tuple[DeviceRecord, ...]:
+        """All devices as they stand; those of a plugin that does not run are not healthy."""
+        return tuple(
+            DeviceRecord(resource, one.id, one.numa or (), health[one.id] and resource in self._processes)
+            for resource, plugin in self._plugins.items()
+            for health in [self._health(plugin)]
+            for one in plugin.devices
+        )
 
     def _file(self, plugin: FakePlugin, kind: str) -> Path:
         return self._root / f"{plugin.resource.replace('/', '_')}.{kind}"

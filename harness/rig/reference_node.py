@@ -18,6 +18,7 @@ from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.providers.memory import Block
+from numaproof.harness.rig.decided import decision_records
 from numaproof.harness.rig.explained import explanation_lines, given_lines
 from numaproof.harness.rig.metrics_page import read_metrics
 from numaproof.harness.rig.observe.tool_views import View
@@ -56,6 +57,7 @@ class ReferenceNode:
         self._config = root / "config.yaml"
         self._semantics = semantics
         self._process: Running | None = None
+        self._printed = ""  # before it was restarted
         self._channels = ExitStack()
         self._uids: dict[str, str] = {}  # pod name -> uid, of what was admitted
         self._on_restart: list[Callable[[], None]] = []
@@ -77,27 +79,27 @@ class ReferenceNode:
 
     def admit(self, manifest: Mapping[str, Any]) -> Outcome:
         """Give a pod to the node."""
-        request = api.AdmitRequest(manifest=json.dumps(manifest))
+        request = api.AdmitRequest(manifest=json.dumps(manifest), trace=True)
 
         def answered() -> Outcome:
             answer = self._control.Admit(request, timeout=_CALL_SECONDS)
             outcome = _outcome(answer.verdict, answer.pod)
             if outcome.admitted or outcome.waits:
                 self._uids[answer.pod.name] = answer.pod.uid
-            return replace(outcome, cost=_cost(answer))
+            return replace(outcome, cost=_cost(answer), decided=decision_records(answer.decisions))
 
         return self._answer("admit", answered)
 
     def bind(self, name: str, numa_node_id: str | None, cpu_affinity: str | None, *, permitted: bool = True) -> Outcome:
         """Give a pod that waits its NUMA node or its CPUs, with or without the permission; None: not told."""
         pod = self._uids.get(name, f"default/{name}")
-        request = api.BindRequest(pod=pod, numa_node_id=numa_node_id, cpu_affinity=cpu_affinity)
+        request = api.BindRequest(pod=pod, numa_node_id=numa_node_id, cpu_affinity=cpu_affinity, trace=True)
         token = (self._root / "bind.token").read_text().strip()
         permission = (("authorization", f"Bearer {token}"),) if permitted else ()
 
         def answered() -> Outcome:
             answer = self._control.Bind(request, timeout=_CALL_SECONDS, metadata=permission)
-            return _outcome(answer.verdict, answer.pod)
+            return replace(_outcome(answer.verdict, answer.pod), decided=decision_records(answer.decisions))
 
         return self._answer("bind", answered)
 
@@ -186,6 +188,10 @@ class ReferenceNode:
         with self._asked_to("show what is allocatable"):
             return allocatable(self._resources, _CALL_SECONDS)
 
+    def log(self) -> str:
+        """All that it has printed since it started first."""
+        return self._printed + (self._process.output() if self._process is not None else "")
+
     # ---- What the fleet of plugins asks (plugin_fleet.PluginWatcher)
 
     @property
@@ -267,6 +273,7 @@ class ReferenceNode:
         if self._process is not None:
             process, self._process = self._process, None
             process.__exit__()
+            self._printed += process.output()
 
     def _restarted(self) -> None:
         self._start()

@@ -9,6 +9,8 @@ from numaproof.harness.runtimes.scratch import run_directory
 from numaproof.harness.runtimes.select import select_runtime
 from numaproof.harness.scenario.instances import instances
 from numaproof.harness.scenario.parse import parse_scenario
+from numaproof.harness.scenario.record import InstanceRecord
+from numaproof.harness.scenario.recording import Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,7 @@ class ScenarioResult:
     id: str
     skipped: str | None  # why it means nothing on its machine; None: it ran
     differences: tuple[str, ...]  # from what it expects; empty: it passed, or was skipped
+    record: InstanceRecord | None  # what happened, step by step; None: it was skipped
 
 
 def run_scenario(path: Path | str, machines: Collection[str] = (), runtime: str = "auto") -> tuple[ScenarioResult, ...]:
@@ -30,6 +33,7 @@ def run_scenario(path: Path | str, machines: Collection[str] = (), runtime: str 
     with run_directory("run") as directory, Session(select_runtime(runtime), directory, "main") as session:
         for instance in listed:
             reason = session.skip_reason(instance)
-            found = () if reason else tuple(session.run(instance))
-            results.append(ScenarioResult(instance.id, reason, found))
+            recording = Recording()
+            found = () if reason else tuple(session.run(instance, recording))
+            results.append(ScenarioResult(instance.id, reason, found, None if reason else recording.record()))
     return tuple(results)

@@ -18,6 +18,7 @@ from numaproof.harness.runtimes.warm.pool import WarmPool
 from numaproof.harness.scenario.drive import drive
 from numaproof.harness.scenario.instances import Instance, kubelet_configuration
 from numaproof.harness.scenario.plugins import fake_plugin
+from numaproof.harness.scenario.recording import Recording, log_lines
 from numaproof.harness.scenario.rig import RigFailedError
 from numaproof.harness.scenario.sizes import Sizes, sizes_of
 from numaproof.harness.scenario.skips import reason_not_to_run
@@ -69,15 +70,20 @@ class Session:
             offers=ReferenceNode.offers,
         )
 
-    def run(self, instance: Instance) -> list[str]:
-        """Drive an instance; the answer is every difference from what it expects."""
+    def run(self, instance: Instance, recording: Recording | None = None) -> list[str]:
+        """Drive an instance; the answer is every difference from what it expects. What happens is written down."""
+        recording = recording or Recording()
         machine, sizes = self._sized(instance)
+        recording.configuration = kubelet_configuration(instance, machine, sizes)
         refusal = instance.scenario.refuses
         try:
             with self.rig(instance, machine, sizes) as rig:
-                if refusal is not None:
-                    return [f"expected a refusal to start with {refusal!r}, was up"]
-                return drive(instance, machine, sizes, rig)
+                try:
+                    if refusal is not None:
+                        return [f"expected a refusal to start with {refusal!r}, was up"]
+                    return drive(instance, machine, sizes, rig, recording)
+                finally:
+                    recording.log = log_lines(rig.node.log())
         except RigFailedError as error:
             if refusal is None:
                 raise

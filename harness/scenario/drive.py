@@ -7,40 +7,89 @@ from numaproof.fake_sysfs import Machine
 from numaproof.fake_sysfs.pci_places import places
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.scenario.binding import OFFER
+from numaproof.harness.scenario.expected_told import expected_told
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.judge import differences, told_refusal
 from numaproof.harness.scenario.model import Expected
-from numaproof.harness.scenario.outcome import Calls, Outcome, Seen
+from numaproof.harness.scenario.outcome import Outcome, Seen
+from numaproof.harness.scenario.record import Calls, StepRecord
+from numaproof.harness.scenario.recording import Recording, held_records
 from numaproof.harness.scenario.rig import Rig, RigFailedError
 from numaproof.harness.scenario.sizes import Sizes
-from numaproof.harness.scenario.steps.action import Story
+from numaproof.harness.scenario.steps.action import Action, Story
+from numaproof.harness.scenario.told import confined_told, given_told
 
 
-def drive(instance: Instance, machine: Machine, sizes: Sizes, rig: Rig) -> list[str]:
-    """Every difference between what a scenario expects and what a rig shows, in the order of the steps."""
+def drive(instance: Instance, machine: Machine, sizes: Sizes, rig: Rig, recording: Recording) -> list[str]:
+    """Every difference between what a scenario expects and what a rig shows, in the order of the steps.
+
+    Every step is written down, also the one at which the instance breaks off.
+    """
     node_of_cpu = {cpu.id: cpu.node for cpu in machine.cpus}
     pci_places = places(machine)
     story = Story(rig, machine, sizes)
     found: list[str] = []
-    for step in instance.scenario.steps:
+    for number, step in enumerate(instance.scenario.steps):
         before = rig.plugins.calls()
         expected = instance.expects(step)
+        begun = StepRecord(number, step.line, step.action.told(story, step.where), "failed")
+        begun = replace(begun, expected=tuple(_told(expected, sizes, step.where)))
+        wrong: list[str] = []
         try:
-            done = step.action.act(story, step.where)
-        except RigFailedError as error:
-            return found + _refusal(expected, step.where, error)
-        found += [f"{step.where}: {text}" for text in done.wrong]
-        seen = _seen(rig, done.outcome, before, expected)
-        wrong = [
-            text for one in expected for text in differences(one, seen, sizes, node_of_cpu, pci_places, step.where)
-        ]
-        if not done.outcome.admitted and not step.action.must_expect and all(one.admitted is None for one in expected):
-            wrong.append(f"{step.where}: was {told_refusal(done.outcome)}, which no expectation says")
-        if wrong:
-            wrong += [f"the node: {text}" for text in step.action.explain(story, step.where)]
+            try:
+                done = step.action.act(story, step.where)
+            except RigFailedError as error:
+                wrong += _refusal(expected, step.where, error)
+                recording.steps.append(replace(begun, verdict="refused", message=str(error), differences=tuple(wrong)))
+                return found + wrong
+            wrong += [f"{step.where}: {text}" for text in done.wrong]
+            seen = _seen(rig, done.outcome, before, expected)
+            unlike = [
+                text for one in expected for text in differences(one, seen, sizes, node_of_cpu, pci_places, step.where)
+            ]
+            may_be_refused = step.action.must_expect or any(one.admitted is not None for one in expected)
+            if not done.outcome.admitted and not may_be_refused:
+                unlike.append(f"{step.where}: was {told_refusal(done.outcome)}, which no expectation says")
+            why = step.action.explain(story, step.where) if unlike else []
+            wrong += [*unlike, *(f"the node: {text}" for text in why)]
+            held = rig.node.assignments()
+            wrong += [f"{step.where}: {text}" for text in _invariants(rig, story, held)]
+        except Exception as error:
+            recording.steps.append(replace(begun, message=str(error), differences=(*wrong, str(error))))
+            raise
+        ended = _ended(begun, step.action, seen)
+        devices = rig.plugins.devices()
+        recording.steps.append(
+            replace(ended, why=tuple(why), held=held_records(held), devices=devices, differences=tuple(wrong))
+        )
         found += wrong
-        found += [f"{step.where}: {text}" for text in _invariants(rig, story)]
     return found
+
+
+def _told(expected: Iterable[Expected], sizes: Sizes, where: str) -> Iterator[str]:
+    return (text for one in expected for text in expected_told(one, sizes, where))
+
+
+def _ended(begun: StepRecord, action: Action, seen: Seen) -> StepRecord:
+    """A step with what came of it."""
+    outcome = seen.outcome
+    verdict = "waiting" if outcome.waits else "admitted" if outcome.admitted else "refused"
+    given = {}
+    if action.about is None:
+        verdict = "done" if outcome.admitted else verdict
+    else:
+        given = {name: given_told(one) for name, one in outcome.containers.items()}
+        given |= {} if outcome.confined is None else {"all of them": confined_told(outcome.confined)}
+    calls = {resource: {call: times for call, times in made.items() if times} for resource, made in seen.calls.items()}
+    return replace(
+        begun,
+        verdict=verdict,
+        reason=outcome.reason,
+        message=f"evicted: {', '.join(outcome.evicted)}" if outcome.evicted else outcome.message,
+        decisions=outcome.decided,
+        given=given,
+        calls={resource: made for resource, made in calls.items() if made},
+    )
 
 
 def _refusal(expected: Iterable[Expected], where: str, error: RigFailedError) -> list[str]:
@@ -74,14 +123,13 @@ def _since(before: Calls, after: Calls) -> Calls:
     }
 
 
-def _invariants(rig: Rig, story: Story) -> list[str]:
+def _invariants(rig: Rig, story: Story, held: Mapping[str, Mapping[str, Assignment]]) -> list[str]:
     """What must hold after every step of every scenario: pods keep what they got, and nothing is given twice.
 
     And PodResources, which monitoring believes, tells the same of every pod; those that wait are in neither.
     """
     pods = story.pods
     wrong = _unlike_waiting(rig, story.waiting) if OFFER in rig.node.offers else []
-    held = rig.node.assignments()
     if sorted(held) != sorted(pods):
         wrong.append(f"the node holds the pods {sorted(held)}, admitted were {sorted(pods)}")
     owner: dict[tuple[str, str], str] = {}

@@ -10,8 +10,9 @@ from numaproof.fake_sysfs.pci_places import Place
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.pods.quantity import parse_quantity
 from numaproof.harness.scenario.model import Expected, ExpectedConfined, ExpectedCost
-from numaproof.harness.scenario.outcome import Calls, ChosenCost, Confined, Outcome, Seen
+from numaproof.harness.scenario.outcome import ChosenCost, Confined, Outcome, Seen
 from numaproof.harness.scenario.pci_ways import of_bridges
+from numaproof.harness.scenario.record import Calls
 from numaproof.harness.scenario.sizes import Sizes
 
 _ROUNDING = 1e-9  # costs are fractions, and come as doubles

@@ -76,6 +76,7 @@ class Step:
     action: Action
     expected: tuple[Expected, ...]
     where: str  # "story.yaml:12: steps[2]", for messages
+    line: int | None = None  # of the file
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 
 from numaproof.harness.affinity.rules import PENDING
 from numaproof.harness.decision.assignment import Assignment
-
-# resource -> call -> how often
-Calls = Mapping[str, Mapping[str, int]]
+from numaproof.harness.scenario.record import Calls, DecisionRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +38,7 @@ class Outcome:
     cost: ChosenCost | None = None  # None: the node told none
     confined: Confined | None = None  # None: the pod is not bound
     evicted: tuple[str, ...] = ()  # the pods that went by it
+    decided: tuple[DecisionRecord, ...] = ()  # how the node came to it, as far as it tells
 
     @property
     def waits(self) -> bool:

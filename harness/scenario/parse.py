@@ -178,4 +178,4 @@ def _step(value: Any, where: Where, known: Known, matrix: Mapping[str, tuple[str
     )
     if action.must_expect and not items:
         raise UserError(f"{where}: expects nothing; say at least `expect: {{admitted: true}}` or false with its reason")
-    return Step(action, tuple(parse_expected(*item, action, known, matrix) for item in items), str(where))
+    return Step(action, tuple(parse_expected(*item, action, known, matrix) for item in items), str(where), where.line)

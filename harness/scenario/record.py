@@ -6,7 +6,8 @@ Plain values all the way down: a worker sends them to whoever writes the reports
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from numaproof.harness.scenario.outcome import Calls
+# resource -> call -> how often
+Calls = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ class StepRecord:
     number: int  # steps[NUMBER] of the file, from 0
     line: int | None  # of the file
     told: str  # what happened, in words: "admit web: app 4 CPUs, 2 example.com/gpu (Guaranteed)"
-    verdict: str  # "admitted", "refused", "waiting"; "done": nothing was decided about a pod
+    # "admitted", "refused", "waiting"; "done": nothing was decided about a pod; "failed": the instance broke off here.
+    verdict: str
     reason: str = ""
     message: str = ""
     expected: tuple[str, ...] = ()  # what the scenario expects of it, in words

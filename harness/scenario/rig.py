@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from numaproof.harness.decision.assignment import Assignment
-from numaproof.harness.scenario.outcome import Calls, Outcome
+from numaproof.harness.scenario.outcome import Outcome
+from numaproof.harness.scenario.record import Calls, DeviceRecord
 
 
 class RigFailedError(Exception):
@@ -90,6 +91,9 @@ class NodeUnderTest(Protocol):
     def allocatable(self) -> Assignment:
         """What PodResources calls allocatable."""
 
+    def log(self) -> str:
+        """All that it has printed since it started first."""
+
 
 class PluginFleet(Protocol):
     """The plugins of a node."""
@@ -102,6 +106,9 @@ class PluginFleet(Protocol):
 
     def set_health(self, resource: str, ids: Collection[str], healthy: bool) -> None:
         """Change devices' health, and wait until the node knows."""
+
+    def devices(self) -> tuple[DeviceRecord, ...]:
+        """All devices as they stand; those of a plugin that does not run are not healthy."""
 
     def calls(self) -> Calls:
         """Resource -> call -> how often each plugin was called so far."""

@@ -1,44 +1,27 @@
 """Decisions, pods and devices as messages of the control service."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
-from heapq import nlargest
-from itertools import islice
 from typing import Any
 
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.api import numaproof_v1_pb2 as api
-from numaproof.harness.cost.pairs import pairs
-from numaproof.harness.decision.selection import Account
 from numaproof.harness.decision.trace import Trace
 from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.explanation import Explanation as Told
 from numaproof.harness.explain.reasons import why
+from numaproof.harness.node.encode.decisions import account_of, decision_message, hint_message, short_decision_message
 from numaproof.harness.node.plugins import PluginView
 from numaproof.harness.node.snapshot import Admission, BindingView, ContainerView, Explanation, NodeSnapshot, PodView
 from numaproof.harness.pods.qos import qos_class
 from numaproof.harness.providers.devices import Device
-from numaproof.harness.topology.bitmask import ids_of, masks_over
-from numaproof.harness.topology.hints import HintFamily, TopologyHint
-from numaproof.harness.topology.placement import Step
 from numaproof.harness.topology.verdict import Verdict
-
-# Over many nodes there are more hints than anybody can read: so many of the smallest sets of nodes are looked at.
-LISTED_MASKS = 4096
-LISTED_PAIRS = 1000  # of a selection: two of a hundred CPUs are 4950 pairs
 
 
 def verdict_message(verdict: Verdict) -> api.Verdict:
     """The answer about a pod."""
     return api.Verdict(admitted=verdict.admitted, reason=verdict.reason, message=verdict.message)
-
-
-def hint_message(hint: TopologyHint) -> api.Hint:
-    """A hint; without nodes where any will do."""
-    if hint.affinity is None:
-        return api.Hint(preferred=hint.preferred)
-    return api.Hint(affinity=api.NodeSet(nodes=ids_of(hint.affinity)), preferred=hint.preferred)
 
 
 def device_message(device: Device) -> api.Device:
@@ -85,17 +68,31 @@ def _container_message(view: ContainerView) -> api.Container:
     )
 
 
-def admission_message(admission: Admission) -> api.AdmitResponse:
-    """The answer about a pod, and what it was given."""
+def admission_message(admission: Admission, *, traced: bool) -> api.AdmitResponse:
+    """The answer about a pod, what it was given, and if that is wanted, how it was decided."""
     return api.AdmitResponse(
         verdict=verdict_message(admission.verdict),
         pod=pod_message(admission.pod),
         cost=_cost_message(admission.trace) if admission.trace and admission.verdict.admitted else None,
+        decisions=_decisions(admission) if traced else (),
     )
 
 
+def bind_message(admission: Admission, *, traced: bool) -> api.BindResponse:
+    """The answer to who binds a pod."""
+    return api.BindResponse(
+        verdict=verdict_message(admission.verdict),
+        pod=pod_message(admission.pod),
+        decisions=_decisions(admission) if traced else (),
+    )
+
+
+def _decisions(admission: Admission) -> Iterable[api.Decision]:
+    return map(short_decision_message, admission.trace.steps) if admission.trace else ()
+
+
 def _cost_message(trace: Trace) -> api.ChosenCost | None:
-    accounts = [account for step in trace.steps if (account := _account(step)) is not None]
+    accounts = [account for step in trace.steps if (account := account_of(step)) is not None]
     if not accounts:
         return None
     return api.ChosenCost(
@@ -111,7 +108,7 @@ def explain_message(explanation: Explanation) -> api.ExplainResponse:
         verdict=verdict_message(trace.verdict),
         policy=trace.policy,
         scope=trace.scope,
-        decisions=map(_step_message, trace.steps),
+        decisions=map(decision_message, trace.steps),
         pod=pod_message(explanation.pod),
         failure=None if trace.failure is None else api.Failure(**asdict(trace.failure)),
         shortage=None if trace.shortage is None else api.Shortage(**asdict(trace.shortage)),
@@ -157,78 +154,6 @@ def _blame_message(blame: Blame) -> api.Blame:
         free=stock.free if stock else {},
         others=blame.others,
     )
-
-
-def _step_message(step: Step) -> api.Decision:
-    return api.Decision(
-        container=step.container,
-        providers=[
-            api.ProviderHints(
-                provider=name,
-                resources=[
-                    api.ResourceHints(
-                        resource=resource, no_preference=found is None, hints=map(hint_message, _listed(found))
-                    )
-                    for resource, found in sorted(hints.items())
-                ],
-            )
-            for name, hints in step.hints.items()
-        ],
-        merged=hint_message(step.decision.hint),
-        admitted=step.decision.admit,
-        rule=step.decision.rule,
-        selection=_selection_message(account) if (account := _account(step)) is not None else None,
-    )
-
-
-def _account(step: Step) -> Account | None:
-    account = step.selection.account if step.selection else None
-    return account if isinstance(account, Account) else None
-
-
-def _selection_message(account: Account) -> api.Selection:
-    solution = account.solution
-    everything = list(pairs(account.costs, solution.chosen))
-    dearest = nlargest(LISTED_PAIRS, everything, key=lambda pair: pair.cost)
-    return api.Selection(
-        layers=[
-            api.SelectionLayer(
-                resource=resource,
-                wanted=account.request[resource],
-                offered=len(account.available[resource]),
-                chosen=chosen,
-            )
-            for resource, chosen in solution.chosen.items()
-        ],
-        cost=float(solution.cost),
-        raw_cost=float(solution.raw_cost),
-        bound=float(solution.bound),
-        optimal=solution.optimal,
-        greedy=float(solution.greedy),
-        annealed=None if solution.annealed is None else float(solution.annealed),
-        seed=solution.seed,
-        maximum=None if account.maximum is None else float(account.maximum),
-        pairs=[
-            api.SelectionPair(
-                one=str(pair.one),
-                other=str(pair.other),
-                there=float(pair.there),
-                back=float(pair.back),
-                cost=float(pair.cost),
-            )
-            for pair in dearest
-        ],
-        pairs_left_out=len(everything) - len(dearest),
-        unlisted=account.costs.unlisted,
-        unlisted_decided=account.unlisted_decided(),
-    )
-
-
-def _listed(hints: Sequence[TopologyHint] | HintFamily | None) -> list[TopologyHint]:
-    if not isinstance(hints, HintFamily):
-        return list(hints or ())
-    masks = islice(masks_over(ids_of(hints.nodes)), LISTED_MASKS)
-    return [*hints.also, *(TopologyHint(mask, hints.prefers(mask)) for mask in masks if hints.accepts(mask))]
 
 
 def state_message(

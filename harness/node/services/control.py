@@ -16,10 +16,9 @@ from numaproof.harness.node.admission import Admissions, BusyError, ConflictErro
 from numaproof.harness.node.bind_token import NOT_PERMITTED, BindToken
 from numaproof.harness.node.encode.control import (
     admission_message,
+    bind_message,
     explain_message,
-    pod_message,
     state_message,
-    verdict_message,
 )
 from numaproof.harness.node.encode.node_status import quota_messages, status_message, taint_messages
 from numaproof.harness.node.events import EventLog
@@ -58,7 +57,7 @@ class ControlService(api_grpc.ControlServicer):
     def Admit(self, request: api.AdmitRequest, context: grpc.ServicerContext) -> api.AdmitResponse:  # noqa: N802
         """Decide about a pod."""
         admission = _answer(context, lambda: self._admissions.admit(request.manifest))
-        return admission_message(admission)
+        return admission_message(admission, traced=request.trace)
 
     def Remove(self, request: api.RemoveRequest, context: grpc.ServicerContext) -> api.RemoveResponse:  # noqa: N802
         """Free all that a pod was given."""
@@ -147,7 +146,7 @@ class ControlService(api_grpc.ControlServicer):
                 request.cpu_affinity if request.HasField("cpu_affinity") else None,
             ),
         )
-        return api.BindResponse(verdict=verdict_message(admission.verdict), pod=pod_message(admission.pod))
+        return bind_message(admission, traced=request.trace)
 
     def SetQuota(  # noqa: N802
         self, request: api.SetQuotaRequest, context: grpc.ServicerContext

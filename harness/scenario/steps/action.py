@@ -110,6 +110,10 @@ class Action(ABC):
     def act(self, story: Story, where: str) -> Done:
         """Do it."""
 
+    @abstractmethod
+    def told(self, story: Story, where: str) -> str:
+        """What it is about to do, in words."""
+
     def explain(self, story: Story, where: str) -> list[str]:
         """Why the node did what it did, in lines, when that is not what was expected."""
         return []

@@ -10,6 +10,7 @@ from numaproof.harness.scenario.binding import OFFER, PLACE_KEYS
 from numaproof.harness.scenario.fields import Fields
 from numaproof.harness.scenario.pods import PodSpec, pod_from_file, written_pod
 from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
+from numaproof.harness.scenario.told import pod_told
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,10 @@ class Admit(Action):
         outcome = story.rig.node.admit(self.pod.manifest(story.sizes, where))
         story.decided(self.pod, outcome)
         return Done(outcome)
+
+    def told(self, story: Story, where: str) -> str:
+        """The pod, by what it asks for."""
+        return f"admit {pod_told(self.pod.manifest(story.sizes, where))}"
 
     def explain(self, story: Story, where: str) -> list[str]:
         """What the node decided about the pod, and why."""

@@ -62,6 +62,14 @@ class Bind(Action):
         story.decided(self.pod, outcome)
         return Done(outcome)
 
+    def told(self, story: Story, where: str) -> str:
+        """The pod and its place."""
+        node_id = self.place.numa_node_id(story.sizes)
+        cpus = self.place.cpu_affinity(story.sizes, f"{where}.bind")
+        parts = [] if node_id is None else [f"NUMA node {node_id}"]
+        parts += [] if cpus is None else [f"the CPUs {cpus}"]
+        return f"bind {self.pod.name} to {' and '.join(parts)}{'' if self.permitted else ', without the permission'}"
+
     def explain(self, story: Story, where: str) -> list[str]:
         """What the node decides about a pod that came with this place, and why."""
         if "explain" not in story.rig.node.offers:

@@ -37,3 +37,7 @@ class Health(Action):
         """Change the devices' health, and wait until the node knows."""
         story.rig.plugins.set_health(self.resource, self.ids, self.healthy)
         return Done(story.held())
+
+    def told(self, story: Story, where: str) -> str:
+        """The devices, and what becomes of them."""
+        return f"{', '.join(self.ids)} of {self.resource} {'recover' if self.healthy else 'fall ill'}"

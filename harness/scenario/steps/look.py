@@ -29,3 +29,7 @@ class Look(Action):
     def act(self, story: Story, where: str) -> Done:
         """Look, and tell what differs."""
         return Done(story.held(), tuple(story.rig.surroundings.look()))
+
+    def told(self, story: Story, where: str) -> str:
+        """Who looks."""
+        return "lscpu, numactl, lstopo and the node look at the machine"

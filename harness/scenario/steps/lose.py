@@ -29,3 +29,7 @@ class Lose(Action):
         """Restart the node without the file."""
         story.rig.node.lose_device_checkpoint()
         return Done(story.held())
+
+    def told(self, story: Story, where: str) -> str:
+        """What is lost."""
+        return "the node is killed, loses its device checkpoint, and starts again"

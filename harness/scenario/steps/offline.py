@@ -28,8 +28,15 @@ class Offline(Action):
 
     def act(self, story: Story, where: str) -> Done:
         """Take the CPU offline, and restart the node."""
+        story.rig.surroundings.offline(self._cpu(story, where))
+        return Done(story.held())
+
+    def told(self, story: Story, where: str) -> str:
+        """Which CPU goes."""
+        return f"CPU {self._cpu(story, where)} goes offline, and the node restarts"
+
+    def _cpu(self, story: Story, where: str) -> int:
         here = [cpu.id for cpu in story.machine.cpus if cpu.online and cpu.node == story.sizes.node(self.node)]
         if not here:
             raise UserError(f"{where}.offline: NUMA node {self.node} of {story.machine.name} has no CPUs")
-        story.rig.surroundings.offline(max(here))
-        return Done(story.held())
+        return max(here)

@@ -38,7 +38,15 @@ class Quota(Action):
 
     def act(self, story: Story, where: str) -> Done:
         """Set the quota; pods that are here stay."""
-        size = self.dedicated_cpu
-        amount = None if size is None else story.sizes.resolve(size, f"{where}.quota.dedicated_cpu")
-        outcome = story.rig.node.set_quota(amount)
+        outcome = story.rig.node.set_quota(self._amount(story, where))
         return Done(replace(outcome, containers=story.held().containers))
+
+    def told(self, story: Story, where: str) -> str:
+        """The new quota."""
+        amount = self._amount(story, where)
+        limit = "any number of" if amount is None else f"at most {amount}"
+        return f"quota: {limit} dedicated CPUs for all pods together"
+
+    def _amount(self, story: Story, where: str) -> str | None:
+        size = self.dedicated_cpu
+        return None if size is None else story.sizes.resolve(size, f"{where}.quota.dedicated_cpu")

@@ -27,3 +27,7 @@ class Remove(Action):
         story.rig.node.remove(self.pod)
         story.gone(self.pod)
         return Done(story.held())
+
+    def told(self, story: Story, where: str) -> str:
+        """Who goes."""
+        return f"remove {self.pod}"

@@ -34,3 +34,8 @@ class Restart(Action):
         else:
             story.rig.plugins.restart(self.resource)
         return Done(story.held())
+
+    def told(self, story: Story, where: str) -> str:
+        """Who restarts."""
+        who = "the node" if self.resource is None else f"the plugin of {self.resource}"
+        return f"{who} is killed, and starts again"

@@ -26,3 +26,7 @@ class Start(Action):
     def act(self, story: Story, where: str) -> Done:
         """Start them, and tell what differs."""
         return Done(story.held(), tuple(story.rig.surroundings.start(self.pod)))
+
+    def told(self, story: Story, where: str) -> str:
+        """Whose containers start."""
+        return f"start the containers of {self.pod} for real"

@@ -29,3 +29,7 @@ class Stop(Action):
         """End the plugin, and wait until the node knows."""
         story.rig.plugins.stop(self.resource)
         return Done(story.held())
+
+    def told(self, story: Story, where: str) -> str:
+        """Who stops."""
+        return f"the plugin of {self.resource} is killed, and stays away"

@@ -53,6 +53,12 @@ class Taint(Action):
             story.gone(name)
         return Done(replace(outcome, containers=story.held().containers))
 
+    def told(self, story: Story, where: str) -> str:
+        """The taints that come and go."""
+        parts = [f"{', '.join(self.add)} come" + ("s" if len(self.add) == 1 else "")] if self.add else []
+        parts += [f"{', '.join(self.remove)} go" + ("es" if len(self.remove) == 1 else "")] if self.remove else []
+        return f"taints of the node: {'; '.join(parts)}"
+
 
 def _text(value: Any, where: Where, form: str) -> str:
     if not isinstance(value, str) or not value.strip():

@@ -15,8 +15,8 @@ RESULTS = [
     result("xeon-2s", "failed", policy="restricted", scope="pod"),
     result("xeon-2s", policy="none", scope="container"),
     result("xeon-2s", policy="none", scope="container"),
-    result("big", "skipped", "Skipped: needs 2 NUMA nodes", policy="none", scope="pod"),
-    result("big", "skipped", "Skipped: needs 2 NUMA nodes", policy="none", scope="pod"),
+    result("big", "skipped", "needs 2 NUMA nodes", policy="none", scope="pod"),
+    result("big", "skipped", "needs 2 NUMA nodes", policy="none", scope="pod"),
     result("big"),
 ]
 

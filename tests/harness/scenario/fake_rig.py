@@ -15,6 +15,8 @@ from numaproof.harness.scenario.drive import drive
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.outcome import Confined, Outcome
 from numaproof.harness.scenario.parse import parse_scenario
+from numaproof.harness.scenario.record import DeviceRecord
+from numaproof.harness.scenario.recording import Recording
 from numaproof.harness.scenario.sizes import sizes_of
 
 MACHINE = fake_sysfs.parse_machine("pack:2 [numa] core:4 pu:1")  # CPUs 0-3 on node 0, 4-7 on node 1
@@ -148,6 +150,9 @@ class FakeRig:
         self.asked.append("allocatable")
         return given_of(range(1, 8), (Block((0, 1), "memory", 3 << 30),), {GPU: {"gpu-1": (0,)}})
 
+    def log(self) -> str:
+        return "".join(f"did {' '.join(map(str, one))}\n" for one in self.done)
+
     def metrics(self) -> Mapping[str, float]:
         self.asked.append("metrics")
         return {"admissions": float(self.allocations), 'held{a="1",b="2"}': len(self.held)}
@@ -168,6 +173,9 @@ class FakeFleet:
     def set_health(self, resource: str, ids: Collection[str], healthy: bool) -> None:
         self._rig.done.append(("health", resource, tuple(ids), healthy))
 
+    def devices(self) -> tuple[DeviceRecord, ...]:
+        return (DeviceRecord(GPU, "gpu-1", (0,)),)
+
     def calls(self) -> Mapping[str, Mapping[str, int]]:
         return {GPU: {"Allocate": self._rig.allocations, "ListAndWatch": 1}}
 
@@ -177,7 +185,14 @@ def admit(name: str, **expect: Any) -> dict[str, Any]:
     return {"admit": {"name": name, "containers": containers}, "expect": expect or {"admitted": True}}
 
 
-def driven(tmp_path: Path, rig: FakeRig, *steps: dict[str, Any], policy: str = "none", **words: Any) -> list[str]:
+def driven(
+    tmp_path: Path,
+    rig: FakeRig,
+    *steps: dict[str, Any],
+    policy: str = "none",
+    recording: Recording | None = None,
+    **words: Any,
+) -> list[str]:
     file = tmp_path / "theme/file.yaml"
     file.parent.mkdir(exist_ok=True)
     told: dict[str, Any] = {"name": "n", "why": "w", "source": "s"}
@@ -185,5 +200,5 @@ def driven(tmp_path: Path, rig: FakeRig, *steps: dict[str, Any], policy: str = "
     told |= {"plugins": [{"resource": GPU, "per_numa": 2}], "steps": list(steps), **words}
     file.write_text(json.dumps(told))  # YAML, too, and without anchors
     instance = Instance(parse_scenario(file), "m", {"policy": policy})
-    found = drive(instance, MACHINE, sizes_of(MACHINE, False), rig)
+    found = drive(instance, MACHINE, sizes_of(MACHINE, False), rig, recording or Recording())
     return [re.sub(rf"^{re.escape(str(file))}:\d+: ", "", text) for text in found]
