@@ -1,6 +1,5 @@
 """The `numaproof` command: finds the subcommand, runs it, and turns bad input into one line and exit code 2."""
 
-import argparse
 import importlib
 import os
 import signal
@@ -10,6 +9,7 @@ from types import ModuleType
 
 import numaproof
 from numaproof.errors import UserError
+from numaproof.harness.arguments import Parser, add_command
 
 # Subcommand -> what it does. Its module, of the same name, is imported on use: `numaproof --help` needs no gRPC.
 COMMANDS = {
@@ -48,14 +48,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="numaproof", description="Prove NUMA alignment without NUMA hardware.")
+    parser = Parser(prog="numaproof", description="Prove NUMA alignment without NUMA hardware.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     parser.add_argument("--version", action="version", version=f"numaproof {numaproof.__version__}")
     chosen = arguments[0] if arguments else None
     for name, summary in COMMANDS.items():
         if chosen in COMMANDS and name != chosen:
             continue  # nobody will ask for it, and scenarios start hundreds of nodes
-        command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        command = add_command(commands, name, summary, ())
         if name == chosen:
             _module(name).add_arguments(command)
     args = parser.parse_args(arguments)

@@ -12,6 +12,7 @@ from pathlib import Path
 from google.protobuf.json_format import MessageToDict
 
 from numaproof.errors import UserError
+from numaproof.harness.arguments import Parser
 from numaproof.plugins_mock.choose import (
     PREFERENCES,
     board_devices,
@@ -35,7 +36,7 @@ _SIGNALS = {signal.SIGTERM, signal.SIGINT}
 _POLL_SECONDS = 0.1
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Declare the arguments of a fake plugin."""
     parser.add_argument(
         "kind", choices=list(KINDS), help="; ".join(f"{name}: {kind.summary}" for name, kind in KINDS.items())
@@ -141,7 +142,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def main() -> int:
     """`python -m numaproof.plugins_mock`: the same as `numaproof plugin`, without the rest of numaproof."""
-    parser = argparse.ArgumentParser(prog="plugins_mock", description="Run a fake device plugin.")
+    parser = Parser(prog="plugins_mock", description="Run a fake device plugin.")
     add_arguments(parser)
     try:
         return run(parser.parse_args())

@@ -11,7 +11,7 @@ FOLDERS = ("fake_sysfs", "harness", "plugins_mock", "suites")
 
 # The parts of harness/, from the ground up: a part imports parts of lower ranks, and itself.
 RANKS = (
-    ("vocabulary", "resource_names", "socket_files", "unix_http", "waiting", "api"),
+    ("vocabulary", "arguments", "resource_names", "socket_files", "unix_http", "waiting", "api"),
     ("pods",),
     ("topology",),
     ("providers", "cost"),
@@ -34,8 +34,11 @@ RANK = {part: rank for rank, parts in enumerate(RANKS) for part in parts}
 
 # What stands beside harness/ -> the parts of ours that it may import.
 BESIDE = {
-    "fake_sysfs": ("fake_sysfs", "errors"),
-    "plugins_mock": ("plugins_mock", "fake_sysfs", "errors", "harness.api", "harness.vocabulary"),
+    "fake_sysfs": ("fake_sysfs", "errors", "near"),
+    "plugins_mock": (
+        *("plugins_mock", "fake_sysfs", "errors", "near"),
+        *("harness.api", "harness.arguments", "harness.vocabulary"),
+    ),
 }
 
 # What deciding must not touch: files, sockets, processes, clocks.

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from numaproof import fake_sysfs
 from numaproof.errors import UserError
+from numaproof.harness.arguments import Parser
 from numaproof.harness.conformance.check_file import OPTIONS_FILE, add_file_options
 from numaproof.harness.conformance.checks.check import Check, RequirementLevel
 from numaproof.harness.conformance.finding import CheckVerdict
@@ -39,7 +40,7 @@ from numaproof.harness.vocabulary import RUNTIMES
 CONFORMANT, NOT_CONFORMANT, NOT_STARTED = 0, 1, 3
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Declare the arguments."""
     parser.add_argument("subject", nargs="*", metavar="-- CMD ARG", help="the plugin's command; it is started by us")
     where = parser.add_argument_group("the subject")

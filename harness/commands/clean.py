@@ -2,12 +2,13 @@
 
 import argparse
 
+from numaproof.harness.arguments import Parser
 from numaproof.harness.runtimes.docker import engine_answers, reap_abandoned
 from numaproof.harness.runtimes.engine.cgroups import remove_abandoned_cgroups
 from numaproof.harness.runtimes.scratch import remove_stale
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """It takes none: a run's directory is locked as long as the run lives."""
 
 

@@ -13,6 +13,7 @@ from numaproof import fake_sysfs
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import strict_yaml
 from numaproof.fake_sysfs.argument import MACHINE
+from numaproof.harness.arguments import Parser
 from numaproof.harness.cost.costfile import costs_of
 from numaproof.harness.cost.costs import UNLISTED, Costs
 from numaproof.harness.cost.machine_costs import machine_costs
@@ -30,7 +31,7 @@ _EXAMPLE = "cpu=1,example.com/gpu=2"
 _COUNT = re.compile(r"-?[0-9]{1,9}")  # larger than any machine has of anything
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """What to do, whose costs, what is wanted."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     solve = actions.add_parser("solve", help="the cheapest set, its cost edge by edge, and what is proven about it")
@@ -45,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_common(explain)
 
 
-def _add_common(parser: argparse.ArgumentParser) -> None:
+def _add_common(parser: Parser) -> None:
     parser.add_argument("costs", metavar="COSTS.yaml", nargs="?", type=Path, help="a file of costs between instances")
     parser.add_argument("--machine", metavar="MACHINE", help=f"in the place of the file, the costs of {MACHINE}")
     parser.add_argument("--request", metavar="RESOURCE=COUNT,...", help=f"what is wanted, such as {_EXAMPLE}")

@@ -7,6 +7,7 @@ from typing import Any
 
 from numaproof import fake_sysfs
 from numaproof.fake_sysfs.argument import MACHINE
+from numaproof.harness.arguments import Parser
 from numaproof.harness.commands.known import known_of, text_of
 from numaproof.harness.commands.output_file import write_output
 from numaproof.harness.commands.pod_arguments import pods_in
@@ -20,7 +21,7 @@ from numaproof.harness.report.explain_scene import scene_of
 from numaproof.harness.vocabulary import SEMANTICS
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The pod, the node, who is there already, and how to tell."""
     parser.description = (
         "Tell whether a node admits a pod, where its CPUs, memory and devices would come from, and why; under every "

@@ -2,10 +2,11 @@
 
 import argparse
 
+from numaproof.harness.arguments import Parser
 from numaproof.harness.runtimes.image.build import ensure_image
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """It takes none: the image is named by the hash of what goes into it."""
 
 

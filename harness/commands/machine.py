@@ -19,6 +19,7 @@ from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.importers import import_archive
 from numaproof.fake_sysfs.machine import Machine
 from numaproof.fake_sysfs.sizes import format_bytes
+from numaproof.harness.arguments import Parser
 from numaproof.harness.commands.output_file import write_output
 from numaproof.harness.commands.terminal import print_drawing, wants_colour
 from numaproof.harness.drawing.headline import headline
@@ -29,7 +30,7 @@ _UNLIMITED = 1 << 16
 _WIDTH = 80  # columns, where there is no terminal
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
 
     actions.add_parser("list", help="the machines that come with numaproof")
@@ -58,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     compare.add_argument("b", metavar="B", help=MACHINE)
 
 
-def _add_drawing_options(parser: argparse.ArgumentParser) -> None:
+def _add_drawing_options(parser: Parser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="everything that is known, as JSON")
     form.add_argument("--full", action="store_true", help="a tree, with a line for every cache, core and CPU")

@@ -12,6 +12,7 @@ from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import read
 from numaproof.harness.affinity.quota import quotas_from
 from numaproof.harness.affinity.systemd import host_cpus
+from numaproof.harness.arguments import Parser
 from numaproof.harness.commands.node_client import add_actions, run_action
 from numaproof.harness.decision.config import config_of, settings_in
 from numaproof.harness.decision.kubelet_flags import FLAGS, flag_settings, with_flags
@@ -22,7 +23,7 @@ from numaproof.harness.vocabulary import POLICIES, SEMANTICS
 _SIGNALS = {signal.SIGTERM, signal.SIGINT}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Declare the arguments: where the node lives, its machine, and the kubelet's flags."""
     parser.add_argument("--root", type=Path, help="the directory of its sockets and state")
     parser.add_argument("--name", default="", help="its name: pods with another spec.nodeName are refused")

@@ -15,6 +15,7 @@ from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.affinity.rules import PENDING
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
+from numaproof.harness.arguments import Parser
 from numaproof.harness.node.bind_token import NAME as TOKEN
 from numaproof.harness.node.plugins.sockets import fits
 from numaproof.harness.pods.taints import Taint, taint_from_text
@@ -25,7 +26,7 @@ _SECONDS = 120
 _SHOWN = 1 << 30  # memory is shown in GiB
 
 
-def add_actions(parser: argparse.ArgumentParser) -> None:
+def add_actions(parser: Parser) -> None:
     """Declare the actions; without one a node is run."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=False)
     status = _action(actions, "status", "show the NUMA topology of a node that runs, its taints, quotas and pods")
@@ -56,9 +57,9 @@ def add_actions(parser: argparse.ArgumentParser) -> None:
     quota.add_argument("cpus", metavar="CPUS", help="such as 4; none: no limit")
 
 
-def _action(actions: Any, name: str, summary: str) -> argparse.ArgumentParser:
+def _action(actions: Any, name: str, summary: str) -> Parser:
     described = f"{summary[:1].upper()}{summary[1:]}. Exit code 2: it cannot be asked, or not like that."
-    parser: argparse.ArgumentParser = actions.add_parser(name, help=summary, description=described)
+    parser: Parser = actions.add_parser(name, help=summary, description=described)
     # Before or after the action's name; a default here would replace what stands before it.
     parser.add_argument("--root", type=Path, default=argparse.SUPPRESS, help="the directory of the node's sockets")
     return parser

@@ -3,10 +3,11 @@
 import argparse
 
 from numaproof.errors import UserError
+from numaproof.harness.arguments import Parser
 from numaproof.plugins_mock import PluginError, program
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Declare the arguments."""
     program.add_arguments(parser)
 

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from numaproof.errors import UserError
+from numaproof.harness.arguments import Parser
 from numaproof.harness.topology.bitmask import format_mask, ids_of
 from numaproof.harness.topology.comparison import COMPARED, Row, compare
 from numaproof.harness.topology.hints import TopologyHint
 from numaproof.harness.topology.policies import Policy
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """How large, by which rules, and what to show."""
     parser.add_argument("--nodes", type=int, default=2, metavar="N", help="NUMA nodes (default 2)")
     parser.add_argument("--providers", type=int, default=2, metavar="N", help="hint providers (default 2)")

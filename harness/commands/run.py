@@ -7,6 +7,7 @@ from pathlib import Path
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine, MachineError
+from numaproof.harness.arguments import Parser
 from numaproof.harness.runtimes.trees import machine_of
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.selection import Selection, select
@@ -16,7 +17,7 @@ _RESULTS = ("junit.xml", "summary.json")
 _PICTURES = "machines"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Which scenarios, where, and what to write."""
     parser.add_argument("what", nargs="*", metavar="FILE|FOLDER|ID", help="scenarios (default: all that are shipped)")
     parser.add_argument(

@@ -19,6 +19,7 @@ from numaproof.harness.affinity.resource_topology import KIND, object_name
 from numaproof.harness.affinity.resource_topology_file import is_resource_topology, resource_topologies
 from numaproof.harness.affinity.schedule import schedule, tally
 from numaproof.harness.affinity.targets import MachineTarget, Target, ZoneTarget
+from numaproof.harness.arguments import Parser
 from numaproof.harness.commands.pod_arguments import copies, pods_in
 from numaproof.harness.commands.pod_files import LARGEST, documents
 from numaproof.harness.decision.config import NodeConfig, config_of, settings_in
@@ -32,7 +33,7 @@ _LONGEST = 60  # characters of what a message repeats
 Described = MachineKind | NodeTopology
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Which pods, which nodes, and how to tell."""
     parser.description = (
         "Place pods on nodes, one after another, by what nodes tell of their NUMA nodes; beside it, what the plain fit "

@@ -3,11 +3,12 @@
 import argparse
 from pathlib import Path
 
+from numaproof.harness.arguments import Parser
 from numaproof.harness.vectors.kinds import KINDS, find_kind, kind_of
 from numaproof.harness.vectors.replay import Outcome, replay_file
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Files, how to read them, and how much to show."""
     parser.add_argument(
         "files", nargs="+", type=Path, metavar="FILE", help="recorded decisions: .jsonl, .jsonl.xz, .jsonl.gz"

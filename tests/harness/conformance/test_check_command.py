@@ -1,6 +1,5 @@
 """`numaproof check`: its options, its reports, its exit codes, and subjects that misbehave."""
 
-import argparse
 import os
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import pytest
 import yaml
 
 from numaproof.errors import UserError
+from numaproof.harness.arguments import Parser
 from numaproof.harness.commands import check
 from numaproof.harness.conformance.catalogue import CATALOGUE
 from numaproof.plugins_mock import Fault, MockDevice, MockPlugin
@@ -30,7 +30,7 @@ def _repository_on_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
 
 
 def numaproof_check(*arguments: str) -> int:
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     check.add_arguments(parser)
     return check.run(parser.parse_args(arguments))
 

@@ -1,0 +1,19 @@
+"""What somebody may have meant who wrote a name that is not known."""
+
+import difflib
+from collections.abc import Iterable
+
+_LONGEST = 60  # characters that are compared: what is longer is not a slip of a finger
+
+
+def nearest(word: object, known: Iterable[str], alike: float = 0.6) -> str | None:
+    """The known name that is most like a word, upper or lower case; None: none is as alike as that (0 to 1)."""
+    names = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(str(word)[:_LONGEST].lower(), names, 1, alike)
+    return names[near[0]] if near else None
+
+
+def did_you_mean(word: object, known: Iterable[str], alike: float = 0.6) -> str:
+    """What ends a message about an unknown name: `; did you mean xeon-2s?`, or nothing if none is like it."""
+    near = nearest(word, known, alike)
+    return f"; did you mean {near}?" if near else ""
