@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.forms import Form, list_of, mapping_of
 from numaproof.fake_sysfs.instance_names import parse_names
 from numaproof.fake_sysfs.overlaps import repeated_pair
 from numaproof.fake_sysfs.strict_yaml import Document, Where
@@ -23,7 +24,35 @@ MOST_NAMED = 1 << 20  # instances that the different spellings of a file stand f
 
 _NUMBER = re.compile(r"[0-9]{1,40}(\.[0-9]{1,40})?")
 _SYSTEM_IDS = {"cpu": "cpu", "memory": "node"}  # what the ids of system devices begin with; a number follows
+_SYSTEM_NUMBER = r"(?:0|[1-9][0-9]{0,8})"
+_SYSTEM_NAMES = "".join(
+    f"(?!{resource}/(?!{prefix}{_SYSTEM_NUMBER}(?:-[0-9]+)?$))" for resource, prefix in _SYSTEM_IDS.items()
+)
+_NAME = Form(
+    {
+        "type": "string",
+        "pattern": rf"^{_SYSTEM_NAMES}\S+/[^\s/]+$",
+        "description": "An instance, or a range of them: RESOURCE/ID, such as cpu/cpu0-3.",
+        "examples": ["cpu/cpu0-3", "memory/node0", "example.com/gpu/gpu1"],
+    }
+)
+_TARGETS = list_of(_NAME, least=1)
+_ROW = mapping_of(
+    _TARGETS,
+    propertyNames={"pattern": f"^{_NUMBER.pattern}$"},
+    minProperties=1,
+    maxProperties=1,
+    description="A cost, and the instances that it leads to.",
+)
+_ROWS = list_of(_ROW, least=1)
+COSTS = mapping_of(
+    _ROWS,
+    propertyNames=_NAME.words,
+    minProperties=1,
+    description="Costs between instances of resources: from each instance that is a key to those below it.",
+)
 _PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_OUTER = {"type", "minItems", "minProperties", "maxProperties"}
 _WITHOUT_COLON = re.compile(r"(?P<cost>[0-9.]+)\s+-\s.*", re.DOTALL)
 
 
@@ -45,7 +74,7 @@ class FileEntry:
 
 def read_costs(document: Document) -> tuple[FileEntry, ...]:
     """The entries of a file, in its order; no pair is in two of them in the same direction."""
-    if not isinstance(document.value, dict) or not document.value:
+    if not _is_begun(COSTS, document.value):
         raise CostFileError(
             f"{_at(document.where)}: holds no costs; write an instance, and below it a list such as - 10: [cpu/cpu0-3]"
         )
@@ -103,7 +132,7 @@ class _Names:
         except UserError as error:
             raise CostFileError(f"{where}: {error}") from None
         prefix = _SYSTEM_IDS.get(resource)
-        if prefix is not None and not re.fullmatch(rf"{prefix}(0|[1-9][0-9]{{0,8}})", ids[0]):
+        if prefix is not None and not re.fullmatch(rf"{prefix}{_SYSTEM_NUMBER}", ids[0]):
             raise CostFileError(
                 f"{where}: {_short(text)} names no instance of {resource}; write {resource}/{prefix}0 or "
                 f"{resource}/{prefix}0-3"
@@ -145,12 +174,13 @@ def _entries(document: Document, names: _Names) -> Iterator[FileEntry]:
     for key, rows in document.value.items():
         where = document.where.at(key)
         resource, ids = names.source(key, _at(where))
-        for place, row in _items(rows, where, f"{key} has no list of costs"):
-            if not isinstance(row, dict) or len(row) != 1:
+        for place, row in _items(rows, where, _ROWS, f"{key} has no list of costs"):
+            if not _is_begun(_ROW, row):
                 raise CostFileError(f"{_at(place)}: {_wrong_row(row)}")
             [(text, targets)] = row.items()
             cost = _cost(text, place.at(text))
-            for spot, target in _items(targets, place.at(text), f"the cost {text} of {key} has no list of instances"):
+            wrong = f"the cost {text} of {key} has no list of instances"
+            for spot, target in _items(targets, place.at(text), _TARGETS, wrong):
                 at = _at(spot)
                 if not isinstance(target, str):
                     raise CostFileError(f"{at}: {_short(target)} names no instance; write one such as cpu/cpu0-3")
@@ -160,8 +190,13 @@ def _entries(document: Document, names: _Names) -> Iterator[FileEntry]:
                 yield FileEntry(resource, ids, to_resource, to_ids, cost, at)
 
 
-def _items(value: Any, where: Where, otherwise: str) -> Iterator[tuple[Where, Any]]:
-    if not isinstance(value, list) or not value:
+def _is_begun(form: Form, value: Any) -> bool:
+    """Whether a value is of a form as far as it can be told without a look at what it holds."""
+    return Form({word: form.words[word] for word in form.words if word in _OUTER}).fits(value)
+
+
+def _items(value: Any, where: Where, form: Form, otherwise: str) -> Iterator[tuple[Where, Any]]:
+    if not _is_begun(form, value):
         raise CostFileError(f"{_at(where)}: {otherwise}; write one below it, as in - 10: [cpu/cpu0-3], or drop it")
     for number, item in enumerate(value):
         yield where.at(number), item

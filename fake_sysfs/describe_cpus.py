@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.forms import Form, Key, any_of, list_of, mapping_of, shape
 from numaproof.fake_sysfs.machine import Cache, CacheKind, Cpu, CpuKind
-from numaproof.fake_sysfs.section import Section, parsed, whole_number
-from numaproof.fake_sysfs.sizes import parse_size
+from numaproof.fake_sysfs.section import SIZE_TEXT, TEXT, Section, choice, parsed, whole, whole_number
+from numaproof.fake_sysfs.sizes import SIZE, parse_size
 from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.fake_sysfs.validate import MAX_CPUS, MAX_NODES
 
-GROUP_KEYS = ("packages", "dies", "nodes", "cores", "threads", "memory", "hugepages", "caches")
-_CORE_KEYS = ("count", "threads", "kind", "mhz", "caches")
-_CACHE_KEYS = ("size", "share", "ways", "line")
 _CACHES: Mapping[str, tuple[int, CacheKind]] = {
     "l1d": (1, "Data"),
     "l1i": (1, "Instruction"),
@@ -24,6 +22,52 @@ _CACHES: Mapping[str, tuple[int, CacheKind]] = {
 }
 _SHARES = ("core", "node", "die", "package")
 _DEFAULT_SHARE = {"l1d": "core", "l1i": "core", "l2": "core", "l3": "die", "l4": "package"}
+CACHE = shape(
+    "cache",
+    "A cache that every core has, alone or with others.",
+    {
+        "size": Key(SIZE_TEXT, "its size"),
+        "share": Key(any_of(choice(*_SHARES), whole(1)), "who shares one: core, node, die, package, or so many cores"),
+        "ways": Key(whole(), "its ways of associativity"),
+        "line": Key(whole(1), "bytes of a line; without it, 64"),
+    },
+)
+CACHES = Form(
+    {
+        "type": "object",
+        "properties": {
+            name: Form({**any_of(SIZE_TEXT, CACHE).words, "description": f"a size, or a mapping; one for each {share}"})
+            for name, share in _DEFAULT_SHARE.items()
+        },
+        "additionalProperties": False,
+    }
+)
+CORES = shape(
+    "cores",
+    "Equal cores of a NUMA node.",
+    {
+        "count": Key(whole(1), "how many of them; without it, 1"),
+        "threads": Key(whole(1), "CPUs of each; without it, as of the machine or the group"),
+        "kind": Key(TEXT, "on a hybrid machine the name of their kind"),
+        "mhz": Key(whole(1), "their clock; without it, the CPU's"),
+        "caches": Key(CACHES, "their caches, beside those of the machine or the group"),
+    },
+)
+HUGEPAGES = mapping_of(whole(), propertyNames={"pattern": f"^(?:{SIZE.pattern})$"}, examples=[{"2Mi": 512, "1Gi": 4}])
+GROUP = shape(
+    "group",
+    "Equal packages: so many, each with so many dies and NUMA nodes, each node with these cores.",
+    {
+        "packages": Key(whole(1), "packages, or sockets; without it, 1"),
+        "dies": Key(whole(1), "dies of each package; without it, 1"),
+        "nodes": Key(whole(1), "NUMA nodes of each package; without it, as many as dies"),
+        "cores": Key(any_of(whole(1), list_of(CORES)), "cores of each NUMA node; a list where they are not alike"),
+        "threads": Key(whole(1), "CPUs of each core; without it, 1"),
+        "memory": Key(SIZE_TEXT, "memory of each NUMA node; without it, 4GiB"),
+        "hugepages": Key(HUGEPAGES, "huge pages of each NUMA node, by their size"),
+        "caches": Key(CACHES, "the caches: of each core, but l3 of each die and l4 of each package, or as share says"),
+    },
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +116,17 @@ class _Core:
 
 def read_group(section: Section) -> Group:
     """A group as it is written, checked for what does not divide evenly."""
-    packages = section.integer("packages", 1, minimum=1)
-    dies = section.integer("dies", 1, minimum=1)
-    nodes = section.integer("nodes", dies, minimum=1)
-    threads = section.integer("threads", 1, minimum=1)
+    packages = section.integer("packages", 1)
+    dies = section.integer("dies", 1)
+    nodes = section.integer("nodes", dies)
+    threads = section.integer("threads", 1)
     caches = read_caches(section)
     if isinstance(section.data.get("cores"), list):
-        cores = tuple(_core_entry(where, item, threads, caches) for where, item in section.items("cores"))
+        cores = tuple(
+            _core_entry(Section(where, item, CORES), threads, caches) for where, item in section.items("cores")
+        )
     else:
-        cores = (CoreEntry(section.integer("cores", 1, minimum=1), threads, caches),)
+        cores = (CoreEntry(_number_of_cores(section), threads, caches),)
     group = Group(packages, dies, nodes, cores)
     if nodes % dies and dies % nodes:
         raise section.wrong("dies", f"{dies} dies and {nodes} nodes a package: one must be a multiple of the other")
@@ -94,14 +140,17 @@ def read_group(section: Section) -> Group:
     return group
 
 
-def _core_entry(where: Where, item: object, threads: int, caches: Mapping[str, CacheShape]) -> CoreEntry:
-    section = Section(where, item, _CORE_KEYS)
+def _number_of_cores(section: Section) -> int:
+    return whole_number(section.data["cores"], section.at("cores"), minimum=1) if "cores" in section else 1
+
+
+def _core_entry(section: Section, threads: int, caches: Mapping[str, CacheShape]) -> CoreEntry:
     return CoreEntry(
-        count=section.integer("count", 1, minimum=1),
-        threads=section.integer("threads", threads, minimum=1),
+        count=section.integer("count", 1),
+        threads=section.integer("threads", threads),
         caches={**caches, **read_caches(section)},
         kind=section.text("kind", ""),
-        mhz=section.integer("mhz", 0, minimum=1),
+        mhz=section.integer("mhz", 0),
     )
 
 
@@ -115,15 +164,13 @@ def _cache_shape(where: Where, name: str, item: Any) -> CacheShape:
         raise MachineError(f"{where}: no such cache; the known ones are {', '.join(_CACHES)}")
     if isinstance(item, str):
         return CacheShape(parsed(item, where, parse_size) // 1024 * 1024, _DEFAULT_SHARE[name])
-    section = Section(where, item, _CACHE_KEYS)
+    section = Section(where, item, CACHE)
     share: str | int = section.text("share", _DEFAULT_SHARE[name])
     if share not in _SHARES:
         if not str(share).isdigit():
             raise section.wrong("share", f"must be {', '.join(_SHARES)} or a number of cores")
         share = whole_number(share, section.at("share"), minimum=1)
-    return CacheShape(
-        section.size("size", 0), share, section.integer("ways", 0), section.integer("line", 64, minimum=1)
-    )
+    return CacheShape(section.size("size", 0), share, section.integer("ways", 0), section.integer("line", 64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +276,8 @@ def _slots(members: Iterable[int], cores: Sequence[_Core], compact: bool) -> lis
 def _caches(cores: Sequence[_Core], threads: Sequence[tuple[int, ...]]) -> tuple[Cache, ...]:
     shared: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for index, core in enumerate(cores):
-        for name, shape in core.entry.caches.items():
-            shared[name, shape, _sharers(core, shape, index)].extend(threads[index])
+        for name, cache in core.entry.caches.items():
+            shared[name, cache, _sharers(core, cache, index)].extend(threads[index])
     found: list[Cache] = []
     counts: dict[str, int] = defaultdict(int)
     for (name, shape, _), cpus in sorted(shared.items(), key=lambda item: min(item[1])):

@@ -6,31 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.forms import Form, Key, Later, Shape, any_of, exactly_one, list_of, matching, shape
 from numaproof.fake_sysfs.machine import Bar, DeviceLink, DeviceNode, NetInterface, PciDevice, PciRoot
 from numaproof.fake_sysfs.pci import following_address, format_address, split_address
-from numaproof.fake_sysfs.section import Section, parsed, whole_number
+from numaproof.fake_sysfs.section import TEXT, Section, parsed, whole, whole_number
 from numaproof.fake_sysfs.strict_yaml import Where
 
-_ROOT_KEYS = ("root", "node", "devices")
-_DEVICE_KEYS = (
-    "address",
-    "id",
-    "class",
-    "subsystem",
-    "node",
-    "driver",
-    "buses",
-    "devices",
-    "vfs",
-    "net",
-    "infiniband",
-    "iommu-group",
-    "files",
-    "bars",
-)
-_VF_KEYS = ("total", "count", "id", "driver", "first", "net", "iommu-group")
-_NET_KEYS = ("name", "address", "mtu", "speed")
-_LINK_KEYS = ("between", "among", "count")
 # Names for the classes that machines under test have; any other is written as its number, 0x0c0330.
 CLASSES: Mapping[str, int] = {
     "gpu": 0x030200,
@@ -47,15 +28,92 @@ _IDS = re.compile(r"([0-9a-fA-F]{4}):([0-9a-fA-F]{4})")
 _ROOT = re.compile(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2})")
 _BUSES = re.compile(r"([0-9a-fA-F]{2})(?:-([0-9a-fA-F]{2}))?")
 _FILE = re.compile(r"(char|block) (\d+):(\d+) (\S+)")
+_ADDRESS = Form(
+    {
+        "type": "string",
+        "pattern": "^(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-7]$",
+        "examples": ["0000:07:00.0", "07:00.0"],
+    }
+)
+_NODE = whole(-1)
+_PAIR = matching(_IDS, examples=["10de:20b0"])
+_CLASS = Form({"type": ["string", "integer"], "pattern": f"^(?:{'|'.join(CLASSES)}|0[xX][0-9a-fA-F]{{1,16}})$"})
+_NET = shape(
+    "net",
+    "A network interface.",
+    {
+        "name": Key(TEXT, "its name, such as ens1"),
+        "address": Key(TEXT, "its MAC; without it, one that no other has"),
+        "mtu": Key(whole(1), "its MTU; without it, 1500"),
+        "speed": Key(whole(-1), "Mb/s; -1: unknown, as of a link that is down"),
+    },
+)
+_VFS = shape(
+    "vfs",
+    "Virtual functions.",
+    {
+        "total": Key(whole(), "how many there can be; without it, as many as there are"),
+        "count": Key(whole(), "how many there are"),
+        "id": Key(_PAIR, "vendor and device; without it, those of the function"),
+        "driver": Key(TEXT, "the driver that is bound"),
+        "first": Key(_ADDRESS, "the address of the first; without it, the next one"),
+        "net": Key(TEXT, "what their network interfaces' names begin with"),
+        "iommu-group": Key(whole(), "the IOMMU group of the first; the others follow"),
+    },
+)
+_DEVICE: Shape = shape(
+    "pciDevice",
+    "A PCI function; with buses it is a bridge, with devices behind it.",
+    {
+        "address": Key(_ADDRESS, "its address", required=True),
+        "id": Key(_PAIR, "vendor and device"),
+        "class": Key(_CLASS, f"its class: {', '.join(CLASSES)}, or a number such as 0x030200"),
+        "subsystem": Key(_PAIR, "vendor and device of the subsystem"),
+        "node": Key(_NODE, "its NUMA node; without it, that of what it is behind; -1: the firmware does not say"),
+        "driver": Key(TEXT, "the driver that is bound"),
+        "buses": Key(
+            matching(_BUSES, types=("string", "integer"), examples=["06-0b"]), "the buses behind it, hexadecimal"
+        ),
+        "devices": Key(list_of(Later(lambda: _DEVICE)), "the devices behind it"),
+        "vfs": Key(_VFS, "its virtual functions"),
+        "net": Key(list_of(any_of(TEXT, _NET)), "its network interfaces: names, or mappings"),
+        "infiniband": Key(list_of(TEXT), "its RDMA devices, such as mlx5_0"),
+        "iommu-group": Key(whole(), "its IOMMU group; without it, there is no IOMMU"),
+        "files": Key(list_of(matching(_FILE, examples=["char 226:0 drm/card0"])), "device files: kind, numbers, path"),
+        "bars": Key(list_of(list_of(whole(), least=3, maxItems=3)), "lines of its resource file: [start, end, flags]"),
+    },
+)
+DEVICES = list_of(_DEVICE)
+ROOT = shape(
+    "hostBridge",
+    "A host bridge, with the devices behind it.",
+    {
+        "root": Key(
+            matching(_ROOT, types=("string", "integer"), examples=["0000:00"]), "its domain and bus", required=True
+        ),
+        "node": Key(_NODE, "the NUMA node of the devices behind it; without it, -1"),
+        "devices": Key(DEVICES, "the devices behind it"),
+    },
+)
+_ENDS = list_of(_ADDRESS, least=2)
+LINK = shape(
+    "link",
+    "A link between two devices, or among all of several.",
+    {
+        "between": Key(Form({**_ENDS.words, "maxItems": 2}), "the two devices, by their addresses"),
+        "among": Key(_ENDS, "the devices, by their addresses: each is linked with each other"),
+        "count": Key(whole(1), "how many links; without it, 1"),
+    },
+    exactly_one(("between", "among")),
+)
 
 
 def read_pci(section: Section) -> tuple[PciRoot, ...]:
     """The host bridges of `pci:`, and for each bus in the flat list `devices:` one more."""
     found: dict[tuple[int, int], list[PciDevice]] = defaultdict(list)
-    for where, item in section.items("pci"):
-        root = Section(where, item, _ROOT_KEYS)
+    for root in section.each("pci"):
         bridge = parsed(root.text("root", ""), root.at("root"), _root)
-        found[bridge].extend(_devices(root, root.integer("node", -1, minimum=-1), bridge[0]))
+        found[bridge].extend(_devices(root, root.integer("node", -1), bridge[0]))
     for device in _devices(section, -1, 0):
         domain, bus, _, _ = split_address(device.address)
         found[domain, bus].append(device)
@@ -63,13 +121,13 @@ def read_pci(section: Section) -> tuple[PciRoot, ...]:
 
 
 def _devices(section: Section, node: int, domain: int) -> Iterator[PciDevice]:
-    for where, item in section.items("devices"):
-        yield _device(Section(where, item, _DEVICE_KEYS), node, domain)
+    for device in section.each("devices"):
+        yield _device(device, node, domain)
 
 
 def _device(section: Section, node: int, domain: int) -> PciDevice:
     address = _address(section, "address", domain)
-    numa_node = section.integer("node", node, minimum=-1)
+    numa_node = section.integer("node", node)
     vendor, device = _pair(section, "id", (0, 0))
     subsystem_vendor, subsystem_device = _pair(section, "subsystem", (0, 0))
     buses = parsed(section.text("buses", ""), section.at("buses"), _buses) if "buses" in section else None
@@ -128,7 +186,7 @@ def _virtual_functions(section: Section, address: str, node: int) -> tuple[int, 
     """How many VFs a function can have, and those it has: numbered on from `first`, by default the next address."""
     if "vfs" not in section:
         return 0, ()
-    vfs = Section(section.at("vfs"), section.data["vfs"], _VF_KEYS)
+    vfs = section.inner("vfs")
     count = vfs.integer("count", 0)
     total = vfs.integer("total", count)
     if count > total:
@@ -171,12 +229,12 @@ def mac_of(address: str, index: int) -> str:
 def _interface(where: Where, item: Any, address: str, index: int) -> NetInterface:
     if isinstance(item, str):
         return NetInterface(item, mac_of(address, index))
-    section = Section(where, item, _NET_KEYS)
+    section = Section(where, item, _NET)
     return NetInterface(
         name=section.text("name", ""),
         address=section.text("address", mac_of(address, index)).lower(),
-        mtu=section.integer("mtu", 1500, minimum=1),
-        speed=section.integer("speed", -1, minimum=-1),
+        mtu=section.integer("mtu", 1500),
+        speed=section.integer("speed", -1),
     )
 
 
@@ -210,12 +268,11 @@ def _bar(where: Where, item: Any) -> Bar:
 def read_links(section: Section) -> tuple[DeviceLink, ...]:
     """`links:` between two devices, or among all of several."""
     found: list[DeviceLink] = []
-    for where, item in section.items("links"):
-        link = Section(where, item, _LINK_KEYS)
-        count = link.integer("count", 1, minimum=1)
+    for link in section.each("links"):
+        count = link.integer("count", 1)
         ends = [_end(at, value) for key in ("between", "among") for at, value in link.items(key)]
         if ("between" in link) == ("among" in link) or len(ends) < 2 or ("between" in link and len(ends) != 2):
-            raise MachineError(f"{where}: give either `between:` with two addresses or `among:` with more")
+            raise MachineError(f"{link.where}: give either `between:` with two addresses or `among:` with more")
         found.extend(DeviceLink(a, b, count) for index, a in enumerate(ends) for b in ends[index + 1 :])
     return tuple(found)
 

@@ -6,11 +6,38 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from numaproof.fake_sysfs.errors import MachineError
+from numaproof.fake_sysfs.forms import Form, Shape, matching
 from numaproof.fake_sysfs.lists import parse_cpulist
-from numaproof.fake_sysfs.sizes import parse_size
+from numaproof.fake_sysfs.sizes import SIZE, parse_size
 from numaproof.fake_sysfs.strict_yaml import Document, Where, YamlError, load, read
 
 T = TypeVar("T")
+
+# What the getters below take. Every scalar of a machine file reaches them as the text that it is; an editor sees
+# numbers, too. 1024 and "1024", 8 and 0x8 are the same.
+_WHOLE = {-1: r"[+-]?0*[01]|\+?[0-9]{1,19}", 0: r"\+?[0-9]{1,19}", 1: r"\+?0*[1-9][0-9]{0,18}"}
+_HEX = {-1: r"0[xX][0-9a-fA-F]{1,16}", 0: r"0[xX][0-9a-fA-F]{1,16}", 1: r"0[xX]0*[1-9a-fA-F][0-9a-fA-F]{0,15}"}
+TEXT = Form({"type": ["string", "number", "boolean", "null"]})
+SIZE_TEXT = matching(SIZE, types=("string", "number"), minimum=0, examples=["64GiB", "512MiB", "32KiB"])
+CPULIST = Form(
+    {
+        "type": ["string", "integer"],
+        "minimum": 0,
+        "pattern": r"^\s*(?:[0-9]+(?:-[0-9]+)?(?:,\s*[0-9]+(?:-[0-9]+)?)*)?\s*$",
+    }
+)
+
+
+def whole(least: int = 0) -> Form:
+    """A whole number, decimal or 0x-hexadecimal, at least -1, 0 or 1."""
+    return Form(
+        {"type": ["integer", "string"], "minimum": least, "pattern": rf"^\s*(?:{_WHOLE[least]}|{_HEX[least]})\s*$"}
+    )
+
+
+def choice(*words: str) -> Form:
+    """One of several words."""
+    return Form({"enum": list(words)})
 
 
 def load_yaml(text: str, file: str) -> Document:
@@ -38,10 +65,15 @@ def _mapping(read_document: Callable[[], Document]) -> Document:
 
 
 class Section:
-    """One mapping of a file; unknown keys are refused at once."""
+    """One mapping of a file; unknown keys are refused at once.
 
-    def __init__(self, where: Where, data: object, known: tuple[str, ...]) -> None:
+    What a value may be its shape says: it is what editors are told, too.
+    """
+
+    def __init__(self, where: Where, data: object, shape: Shape) -> None:
         self.where = where
+        self._keys = shape.keys
+        known = shape.keys
         self.data: Mapping[str, Any] = data if isinstance(data, dict) else {}
         if not isinstance(data, dict):
             raise MachineError(f"{where}: {_short(data)} is not a mapping; its keys are {', '.join(known)}")
@@ -60,21 +92,36 @@ class Section:
         """What to raise about the value of a key."""
         return MachineError(f"{self.at(key)}: {_short(self.data.get(key))}: {remedy}")
 
+    def form(self, key: str) -> Form:
+        """What may stand there."""
+        return self._keys[key].form
+
     def text(self, key: str, default: str) -> str:
         value = self.data.get(key, default)
         if not isinstance(value, str):
             raise self.wrong(key, "must be a text")
         return value
 
-    def integer(self, key: str, default: int, minimum: int = 0) -> int:
+    def integer(self, key: str, default: int) -> int:
         """A whole number, decimal or 0x-hexadecimal."""
+        least = self._keys[key].form.words["minimum"]
         if key not in self.data:
             return default
-        return whole_number(self.data[key], self.at(key), minimum)
+        return whole_number(self.data[key], self.at(key), least)
 
     def size(self, key: str, default: int) -> int:
         """Bytes, cut down to whole kB, which is as fine as the kernel says it."""
         return self._parsed(key, default, parse_size) // 1024 * 1024
+
+    def inner(self, key: str) -> "Section":
+        """The mapping that stands there; an empty one, if none does."""
+        return Section(self.at(key), self.data.get(key, {}), _shape(self._keys[key].form))
+
+    def each(self, key: str) -> Iterator["Section"]:
+        """The elements of a list of mappings."""
+        shape = _shape(self._keys[key].form.item())
+        for where, item in self.items(key):
+            yield Section(where, item, shape)
 
     def ids(self, key: str) -> tuple[int, ...]:
         return self._parsed(key, (), parse_cpulist)
@@ -99,6 +146,14 @@ class Section:
         if key not in self.data:
             return default
         return parsed(self.data[key], self.at(key), parse)
+
+
+def _shape(form: Form) -> Shape:
+    """A form that must have keys; where a mapping is one of several forms, that one."""
+    for one in (form, *form.words.get("anyOf", ())):
+        if isinstance(one, Shape):
+            return one
+    raise TypeError("a section is read of what has no keys")
 
 
 def parsed(value: object, where: Where, parse: Callable[[str], T]) -> T:

@@ -3,13 +3,13 @@
 import re
 from fractions import Fraction
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(i?)(B?)|B)?")
+SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(i?)(B?)|B)?")
 _POWER = {"K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def parse_size(text: str) -> int:
     """Bytes: `Ki`, `MiB` and a bare `K`, `M`, `G` count by 1024, `KB`, `MB`, `GB` by 1000; else ValueError."""
-    match = _SIZE.fullmatch(text.strip())
+    match = SIZE.fullmatch(text.strip())
     if not match:
         raise ValueError(f"{text!r}: is not a size; write 64GiB, 512MiB or a number of bytes")
     figure, unit, binary, byte = match.groups()

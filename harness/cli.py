@@ -23,6 +23,8 @@ COMMANDS = {
     "plugin": "run a fake device plugin",
     "run": "run scenarios against the reference node, on machines that do not exist",
     "check": "check a device plugin against what the kubelet requires of it",
+    "init": "write a scenario, a machine or a check file to start from, with comments",
+    "schema": "print the JSON Schema of our YAML files, for editors",
     "image": "find or build the image of the docker runtime",
     "clean": "remove what killed runs left behind",
 }

@@ -5,35 +5,47 @@ from pathlib import Path
 from typing import Any
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.forms import TRUTH, Form, Key, list_of, one_of, shape
 from numaproof.fake_sysfs.strict_yaml import Where, read
 from numaproof.harness.vocabulary import RUNTIMES
 
 OPTIONS_FILE = "numaproof.yaml"
 _SECTION = "check"
-# Option -> what it holds. A list adds to what the command line says; anything else is overridden by it.
-_KINDS: dict[str, type] = {
-    "command": list,
-    "image": str,
-    "runtime": str,
-    "machine": str,
-    "supervise": bool,
-    "bind": list,
-    "env": list,
-    "device": list,
-    "host-network": bool,
-    "unhealthy": str,
-    "healthy": str,
-    "remove-file": str,
-    "level": str,
-    "strict": bool,
-    "exclude": list,
-    "features": str,
-    "known-failures": str,
-    "timeout": float,
-    "start-timeout": float,
-    "one-by-one": bool,
-}
-_CHOICES = {"runtime": RUNTIMES, "level": ("must", "should", "may")}
+_WORD = Form({"type": "string"})
+_WORDS = list_of(_WORD)
+_SECONDS = Form({"type": "number"})
+# A list adds to what the command line says; anything else is overridden by it.
+OPTIONS = shape(
+    "options",
+    "Options of numaproof check, by the names that they have on the command line.",
+    {
+        "command": Key(_WORDS, "the plugin's command, word by word; it is started by us"),
+        "image": Key(_WORD, "the plugin is in this image (with docker)"),
+        "runtime": Key(one_of(RUNTIMES), "where it runs; without it, auto"),
+        "machine": Key(_WORD, "the machine that it sees: a preset, a file, ...; without it, the host's own"),
+        "supervise": Key(TRUTH, "restart it when it exits, as a DaemonSet would"),
+        "bind": Key(_WORDS, "files and directories that it sees: SOURCE:TARGET[:ro]"),
+        "env": Key(_WORDS, "variables that it has: NAME=VALUE"),
+        "device": Key(_WORDS, "device nodes that it sees: SOURCE[:TARGET]"),
+        "host-network": Key(TRUTH, "leave it in the host's network"),
+        "unhealthy": Key(_WORD, "a shell command that makes one of its devices unhealthy; goes with healthy"),
+        "healthy": Key(_WORD, "a shell command that makes it healthy again; goes with unhealthy"),
+        "remove-file": Key(_WORD, "removing this file makes a device unhealthy"),
+        "level": Key(one_of(("must", "should", "may")), "check up to this level; without it, all"),
+        "strict": Key(TRUTH, "a violated SHOULD fails the run"),
+        "exclude": Key(_WORDS, "ids or globs of checks that are left out, such as dp/list/*"),
+        "features": Key(_WORD, "take these features as offered, whatever it says: NAME,..."),
+        "known-failures": Key(_WORD, "a file with ids that must still fail, one a line"),
+        "timeout": Key(_SECONDS, "seconds for what the plugin has to do; without it, 30"),
+        "start-timeout": Key(_SECONDS, "seconds from its start to its registration; without it, 60"),
+        "one-by-one": Key(TRUTH, "never run two instances of it at once"),
+    },
+)
+CHECK = shape(
+    "check",
+    "What a repository says of its device plugin; numaproof check reads it where it runs.",
+    {_SECTION: Key(OPTIONS, "options of numaproof check", required=True)},
+)
 
 
 def add_file_options(args: argparse.Namespace) -> None:
@@ -65,21 +77,22 @@ def _read(path: Path) -> dict[str, Any]:
     options = content[_SECTION]
     for key, value in options.items():
         where = document.where.at(_SECTION).at(key)
-        if key not in _KINDS:
-            raise UserError(f"{where}: no such option; known: {', '.join(_KINDS)}")
+        if key not in OPTIONS.keys:
+            raise UserError(f"{where}: no such option; known: {', '.join(OPTIONS.keys)}")
         _check(where, key, value)
-    return {key: value if isinstance(value, list) else _KINDS[key](value) for key, value in options.items()}
+    return {key: float(value) if OPTIONS.keys[key].form is _SECONDS else value for key, value in options.items()}
 
 
 def _check(where: Where, key: str, value: Any) -> None:
-    kind = _KINDS[key]
-    if kind is list:
-        if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-            raise UserError(f"{where}: {value!r} is not a list of words; quote numbers")
-    elif kind is float:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise UserError(f"{where}: {value!r} is not a number")
-    elif not isinstance(value, kind):
-        raise UserError(f"{where}: {value!r} is not {'true or false' if kind is bool else 'a word'}")
-    if key in _CHOICES and value not in _CHOICES[key]:
-        raise UserError(f"{where}: {value!r} is unknown; known: {', '.join(_CHOICES[key])}")
+    form = OPTIONS.keys[key].form
+    if form.fits(value):
+        return
+    if form is _WORDS:
+        raise UserError(f"{where}: {value!r} is not a list of words; quote numbers")
+    if form is _SECONDS:
+        raise UserError(f"{where}: {value!r} is not a number")
+    if form is TRUTH:
+        raise UserError(f"{where}: {value!r} is not true or false")
+    if form is _WORD or not isinstance(value, str):
+        raise UserError(f"{where}: {value!r} is not a word")
+    raise UserError(f"{where}: {value!r} is unknown; known: {', '.join(form.words['enum'])}")

@@ -43,7 +43,7 @@ GATES = {
 }
 
 _LONGEST_TOLD = 60  # characters of a value that a message repeats
-_VERSION = "kubelet.config.k8s.io/v1beta1"
+KIND, VERSION = "KubeletConfiguration", "kubelet.config.k8s.io/v1beta1"
 
 DEFAULT_EVICTION = {"memory.available": "100Mi"}  # the part of the kubelet's defaults that has to do with memory
 
@@ -102,9 +102,9 @@ def settings_in(document: Document) -> dict[str, Setting]:
 
 def settings_of(content: Mapping[str, Any], where: Where) -> dict[str, Setting]:
     """The settings of a KubeletConfiguration that has been parsed already; unknown keys are refused."""
-    kind, version = content.get("kind", "KubeletConfiguration"), content.get("apiVersion", _VERSION)
-    if (kind, version) != ("KubeletConfiguration", _VERSION):
-        raise UserError(f"{where}: is a {kind} of {version}; give a KubeletConfiguration of {_VERSION}")
+    kind, version = content.get("kind", KIND), content.get("apiVersion", VERSION)
+    if (kind, version) != (KIND, VERSION):
+        raise UserError(f"{where}: is a {kind} of {version}; give a {KIND} of {VERSION}")
     settings = {}
     for key, one in content.items():
         if key in ("kind", "apiVersion"):

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from numaproof.errors import UserError
 
-_SHAPE = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d{1,3}|)", re.ASCII)
+QUANTITY = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d{1,3}|)", re.ASCII)
 _LONGEST = 64
 _UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 MOST = 2**63 - 1  # the API's largest; it takes larger ones for this one, which no pod means
@@ -24,7 +24,7 @@ def parse_quantity(text: str | int | float) -> Fraction:
     """The exact value of a quantity; anything else is a UserError that names it."""
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise UserError(f"{repr(text)[:_LONGEST]} is not a quantity (write 2, 500m, 1.5Gi or 2e3)")
-    match = _SHAPE.fullmatch(str(text)) if len(str(text)) <= _LONGEST else None
+    match = QUANTITY.fullmatch(str(text)) if len(str(text)) <= _LONGEST else None
     if match is None:
         raise UserError(f'"{str(text)[:_LONGEST]}" is not a quantity (write 2, 500m, 1.5Gi or 2e3)')
     sign, number, suffix = match.groups()

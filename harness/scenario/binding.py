@@ -5,14 +5,39 @@ from dataclasses import dataclass
 from typing import Any
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.forms import Form, Key, any_of, mapping_of, shape
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.harness.pods.taints import AFFINITY_VALUES, ALL_THREE, NUMA_AFFINITY
 from numaproof.harness.scenario.fields import Fields
-from numaproof.harness.scenario.size_words import check_count
+from numaproof.harness.scenario.size_words import COUNT, check_count
 from numaproof.harness.scenario.sizes import Sizes
 
-PLACE_KEYS = ("numa", "cpus")
+CPUS_OF_NODE = shape(
+    "cpusOfNode",
+    "So many CPUs of a NUMA node that are not reserved, the lowest ones after those that are skipped.",
+    {
+        "numa": Key(Form({"type": "integer"}), "the position of the node: 0 is the first, -1 the last", default=0),
+        "count": Key(COUNT, "how many CPUs, a size", required=True),
+        "skip": Key(COUNT, "how many CPUs before them stay free, a size", default=0),
+    },
+)
+_CPUS_AS_TEXT = Form({"type": ["string", "integer"]})
+PLACE: Mapping[str, Key] = {
+    "numa": Key(
+        Form({"type": ["integer", "string"]}),
+        "the NUMA node that the pod is bound to: its position; a text is an id, and reaches the node as it is",
+    ),
+    "cpus": Key(
+        any_of(CPUS_OF_NODE, _CPUS_AS_TEXT),
+        "the CPUs that the pod is bound to: so many of a node, cores of the first one (core1-2), or a list as it is",
+    ),
+}
+# Kubernetes' own fields, which the node judges, or in short.
+TOLERATION = any_of(
+    Form({"type": "string", "pattern": "^[^=:]+(?:=[^:]+)?$", "examples": ["CPUAffinity=dedicated", "CPUAffinity"]}),
+    mapping_of(Form({})),
+)
 OFFER = "affinity"  # what a node must offer to be told of such places
 _OWN_TAINTS = {*AFFINITY_VALUES, NUMA_AFFINITY}
 
@@ -73,27 +98,27 @@ NOWHERE = Place()
 def parse_place(fields: Fields) -> Place:
     """The place of `numa` and `cpus`, each of which may be left out."""
     numa = fields.raw("numa")
-    if "numa" in fields and (isinstance(numa, bool) or not isinstance(numa, int | str)):
+    if "numa" in fields and not fields.fits("numa"):
         raise UserError(f"{fields.at('numa')}: {numa!r} is not a NUMA node; write its position, or an id as a text")
     return Place(numa, _cpus(fields.raw("cpus"), fields.at("cpus")) if "cpus" in fields else None)
 
 
 def _cpus(value: Any, where: Where) -> CpusOfNode | str:
-    if isinstance(value, str | int) and not isinstance(value, bool):
+    if _CPUS_AS_TEXT.fits(value):
         return str(value)
     if not isinstance(value, Mapping):
         example = "{numa: 0, count: half numa.cpus}"
         raise UserError(f"{where}: {value!r} is not a set of CPUs; write {example}, core1-2 or a list such as 0-3,8")
-    fields = Fields(value, where, ("numa", "count", "skip"))
-    node = fields.raw("numa", 0)
-    if isinstance(node, bool) or not isinstance(node, int):
+    fields = Fields(value, where, CPUS_OF_NODE)
+    node = fields.raw("numa")
+    if not fields.fits("numa"):
         raise UserError(f"{fields.at('numa')}: {node!r} is not the position of a NUMA node; write 0, 1 or -1")
     if "count" not in fields:
         raise UserError(f"{fields.at('count')}: is missing; write how many CPUs, such as half numa.cpus")
     return CpusOfNode(
         node,
         check_count(fields.raw("count"), fields.at("count")),
-        check_count(fields.raw("skip", 0), fields.at("skip")),
+        check_count(fields.raw("skip"), fields.at("skip")),
     )
 
 
@@ -101,9 +126,9 @@ def parse_toleration(value: Any, where: Where) -> dict[str, Any]:
     """A toleration as Kubernetes has it, or in short: `KEY=VALUE`, or `KEY`, which may have any value."""
     if isinstance(value, Mapping):
         return dict(value)  # the node says what is wrong in it: that may be what a story is about
-    key, equals, told = str(value).partition("=")
-    if not isinstance(value, str) or not key or ":" in value or (equals and not told):
+    if not TOLERATION.fits(value):
         raise UserError(f"{where}: {value!r} is not a toleration; write KEY=VALUE, KEY, or a mapping with its fields")
+    key, equals, told = str(value).partition("=")
     return {"key": key, "operator": "Equal", "value": told} if equals else {"key": key, "operator": "Exists"}
 
 

@@ -1,23 +1,35 @@
 """A mapping of a YAML file, read key by key: what is wrong or unknown is told with file, line, key and remedy."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.forms import Form, Later, Shape
 from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.harness.scenario.size_words import check_size
 
+# What the getters below take, each by its name.
+TEXT = Form({"type": ["string", "number"], "pattern": r"\S"})
+WHOLE = Form({"type": "integer", "minimum": 0})
+
 
 class Fields:
-    """A closed mapping at a position of a file; a key that is not known is refused at once."""
+    """A closed mapping at a position of a file; a key that is not known is refused at once.
 
-    def __init__(self, value: Any, where: Where, known: tuple[str, ...]) -> None:
+    What a value may be, and what stands in for it, its shape says: it is what editors are told, too.
+    """
+
+    def __init__(self, value: Any, where: Where, shape: Form | Later) -> None:
+        known = shape.given() if isinstance(shape, Later) else shape
+        if not isinstance(known, Shape):
+            raise TypeError(f"{where}: its form has no keys")
+        self._keys = known.keys
         if not isinstance(value, Mapping):
-            raise UserError(f"{where}: {value!r} is not a mapping; give some of: {', '.join(known)}")
+            raise UserError(f"{where}: {value!r} is not a mapping; give some of: {', '.join(self._keys)}")
         for key in value:
-            if key not in known:
-                raise UserError(f"{where.at(key)}: unknown key; known: {', '.join(known)}")
+            if key not in self._keys:
+                raise UserError(f"{where.at(key)}: unknown key; known: {', '.join(self._keys)}")
         self._value = value
         self.where = where
 
@@ -28,42 +40,49 @@ class Fields:
         """The position of a key, for messages."""
         return self.where.at(key)
 
-    def raw(self, key: str, default: Any = None) -> Any:
+    def raw(self, key: str) -> Any:
         """Whatever stands there."""
-        return self._value.get(key, default)
+        return self._value.get(key, self._keys[key].default)
 
-    def text(self, key: str, default: str | None = None) -> str:
+    def form(self, key: str) -> Form:
+        """What may stand there."""
+        return self._keys[key].form
+
+    def fits(self, key: str) -> bool:
+        """Whether what stands there is of the form that its key has."""
+        return self._keys[key].form.fits(self.raw(key))
+
+    def text(self, key: str) -> str:
         """A non-empty text or a number, as a text."""
-        value = self._value.get(key, default)
+        value = self.raw(key)
         if value is None and key not in self:
             raise UserError(f"{self.at(key)}: is missing; write a text")
-        if isinstance(value, bool) or not isinstance(value, str | int | float) or not str(value).strip():
+        if not self.fits(key):
             raise UserError(f"{self.at(key)}: {value!r} is not a text; write one")
         return str(value).strip()
 
-    def number(self, key: str, default: int) -> int:
+    def number(self, key: str) -> int:
         """A whole number, not negative."""
-        value = self._value.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise UserError(f"{self.at(key)}: {value!r} is not a whole number of 0 or more; write one")
-        return value
+        if not self.fits(key):
+            raise UserError(f"{self.at(key)}: {self.raw(key)!r} is not a whole number of 0 or more; write one")
+        return int(self.raw(key))
 
-    def flag(self, key: str, default: bool) -> bool:
+    def flag(self, key: str) -> bool:
         """true or false."""
-        value = self._value.get(key, default)
-        if not isinstance(value, bool):
-            raise UserError(f"{self.at(key)}: {value!r} is neither true nor false; write one of them")
-        return value
+        if not self.fits(key):
+            raise UserError(f"{self.at(key)}: {self.raw(key)!r} is neither true nor false; write one of them")
+        return bool(self.raw(key))
 
-    def choice(self, key: str, choices: tuple[str, ...], default: str | None = None) -> str:
+    def choice(self, key: str) -> str:
         """One of several words."""
-        value = self._value.get(key, default)
-        if value not in choices:
-            raise UserError(f"{self.at(key)}: {value!r} is not known; take one of: {', '.join(choices)}")
-        return str(value)
+        if not self.fits(key):
+            choices = self._keys[key].form.words["enum"]
+            raise UserError(f"{self.at(key)}: {self.raw(key)!r} is not known; take one of: {', '.join(choices)}")
+        return str(self.raw(key))
 
-    def items(self, key: str, *, least: int = 0) -> list[Any]:
+    def items(self, key: str) -> list[Any]:
         """A list."""
+        least = self._keys[key].form.words.get("minItems", 0)
         value = self._value.get(key, [])
         if least and key not in self:
             raise UserError(f"{self.at(key)}: is missing; write a list of at least {least}")
@@ -71,12 +90,28 @@ class Fields:
             raise UserError(f"{self.at(key)}: {value!r} is not a list of at least {least}; write [...]")
         return value
 
+    def each(self, key: str) -> Iterator["Fields"]:
+        """The elements of a list of mappings."""
+        shape = self._keys[key].form.item()
+        for i, item in enumerate(self.items(key)):
+            yield Fields(item, self.at(key).at(i), shape)
+
+    def inner(self, key: str) -> "Fields":
+        """The mapping that stands there; an empty one, if none does."""
+        return Fields(self._value.get(key, {}), self.at(key), self._keys[key].form)
+
     def mapping(self, key: str) -> Mapping[str, Any]:
         """A mapping with keys of the user's own."""
         value = self._value.get(key, {})
         if not isinstance(value, Mapping):
             raise UserError(f"{self.at(key)}: {value!r} is not a mapping; write {{...}}")
         return value
+
+    def entries(self, key: str) -> Iterator[tuple[str, "Fields"]]:
+        """The entries of a mapping with keys of the user's own, each of which is a mapping."""
+        shape = self._keys[key].form.item()
+        for name, item in self.mapping(key).items():
+            yield name, Fields(item, self.at(key).at(name), shape)
 
     def path(self, key: str) -> Path:
         """A file that is named relative to this one."""

@@ -4,21 +4,35 @@ from collections.abc import Mapping
 from typing import Any
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.forms import ANYTHING, Key, one_of, shape
 from numaproof.fake_sysfs.strict_yaml import Where, YamlError, read
-from numaproof.harness.decision.config import Setting, config_of, settings_in, settings_of
-from numaproof.harness.scenario.fields import Fields
+from numaproof.harness.decision.config import KIND, VERSION, Setting, config_of, settings_in, settings_of
+from numaproof.harness.decision.kubelet_keys import USED, WITHOUT_EFFECT
+from numaproof.harness.scenario.fields import TEXT, Fields
 
 # What a matrix calls by a shorter name -> the key of a KubeletConfiguration.
-_KEYS = {"policy": "topologyManagerPolicy", "scope": "topologyManagerScope"}
-_NOT_OF_THE_KUBELET = ("machine", "semantics")  # what else a matrix may hold
+SHORT_KEYS = {"policy": "topologyManagerPolicy", "scope": "topologyManagerScope"}
+NOT_OF_THE_KUBELET = ("machine", "semantics")  # what else a matrix may hold
+_FILE = {"file": Key(TEXT, "a KubeletConfiguration beside the scenario, which the other keys override")}
+KUBELET = shape(
+    "kubelet",
+    "Any part of a KubeletConfiguration. Values are judged by the kubelet's own rules, when the file is read.",
+    {
+        **_FILE,
+        "kind": Key(one_of((KIND,)), "as in a file of the kubelet's"),
+        "apiVersion": Key(one_of((VERSION,)), "as in a file of the kubelet's"),
+        **{key: Key(ANYTHING, "as in a KubeletConfiguration; the node acts on it") for key in sorted(USED)},
+        **{key: Key(ANYTHING, "as in a KubeletConfiguration; without effect") for key in sorted(WITHOUT_EFFECT)},
+    },
+)
 
 
 def kubelet_values(row: Mapping[str, str]) -> dict[str, Any]:
     """What one value of each row of a matrix says of the kubelet: key of a KubeletConfiguration -> value."""
     return {
-        _KEYS.get(key, key): int(value) if value.isdecimal() else value
+        SHORT_KEYS.get(key, key): int(value) if value.isdecimal() else value
         for key, value in row.items()
-        if key not in _NOT_OF_THE_KUBELET
+        if key not in NOT_OF_THE_KUBELET
     }
 
 
@@ -46,10 +60,10 @@ class KubeletSection:
 
 
 def _of_file(fields: Fields) -> dict[str, Setting]:
-    named = fields.mapping("kubelet").get("file")
-    if named is None:
+    given = fields.mapping("kubelet")
+    if "file" not in given:
         return {}
-    kubelet = Fields({"file": named}, fields.at("kubelet"), ("file",))
+    kubelet = Fields({"file": given["file"]}, fields.at("kubelet"), KUBELET)
     try:
         document = read(kubelet.path("file"))
     except YamlError as error:

@@ -8,31 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from numaproof.errors import UserError
-from numaproof.fake_sysfs import preset_names
 from numaproof.fake_sysfs.cost_file import read_costs
 from numaproof.fake_sysfs.strict_yaml import Document, Where, read
 from numaproof.harness.scenario.expectations import parse_expected
 from numaproof.harness.scenario.fields import Fields
+from numaproof.harness.scenario.form import DEVICES, PLAIN, SCENARIO, VALUES
 from numaproof.harness.scenario.kubelet import KubeletSection
 from numaproof.harness.scenario.model import Needs, PluginSpec, Scenario, Step
 from numaproof.harness.scenario.size_words import check_count
 from numaproof.harness.scenario.steps.action import Known
 from numaproof.harness.scenario.steps.kinds import KINDS
-from numaproof.harness.vocabulary import POLICIES, SCOPES, SEMANTICS
 
-PREFERENCES = ("none", "lowest", "links")
-LISTS = ("kept", "fails", "ends")
-# How the devices of a plugin may be told: the first of several keys says whose, the others what stands in elsewhere.
-_DEVICES = (
-    ("per_numa",),
-    ("devices",),
-    ("sysfs",),
-    ("sysfs", "per_numa"),
-    ("sysfs", "like"),
-    ("sysfs", "like", "devices"),
-)
-_KEYS = ("name", "why", "source", "needs", "matrix", "kubelet", "plugins", "steps", "refuses")
-_VALUES = {"policy": POLICIES, "scope": SCOPES, "semantics": SEMANTICS}  # of a matrix
 _LARGEST = 1 << 20  # bytes of a file: it is more than any story needs
 
 
@@ -42,14 +28,14 @@ def parse_scenario(path: Path) -> Scenario:
     if isinstance(document.value, dict) and {"apiVersion", "kind"} <= document.value.keys():
         what = f"is a {document.value['kind']}, not a scenario"
         raise UserError(f"{path}: {what}; keep such files outside of the folders of scenarios")
-    fields = Fields(document.value, document.where, _KEYS)
-    plugins = tuple(_plugin(item, fields.at("plugins").at(i)) for i, item in enumerate(fields.items("plugins")))
+    fields = Fields(document.value, document.where, SCENARIO)
+    plugins = tuple(_plugin(one) for one in fields.each("plugins"))
     matrix = _matrix(fields)
     if "refuses" in fields and "steps" in fields:
         raise UserError(
             f"{fields.at('refuses')}: a node that does not start takes no steps; drop one of refuses, steps"
         )
-    listed = fields.items("steps", least=0 if "refuses" in fields else 1)
+    listed = () if "refuses" in fields else tuple(fields.each("steps"))
     known = Known({plugin.resource: _named_devices(plugin) for plugin in plugins})
     kubelet = KubeletSection(fields)
     if "refuses" not in fields:  # else it may be wrong on purpose
@@ -60,11 +46,11 @@ def parse_scenario(path: Path) -> Scenario:
         name=fields.text("name"),
         why=fields.text("why"),
         source=fields.text("source"),
-        needs=_needs(fields.raw("needs", {}), fields.at("needs")),
+        needs=_needs(fields.inner("needs")),
         matrix=matrix,
         kubelet=kubelet.values,
         plugins=plugins,
-        steps=tuple(_step(item, fields.at("steps").at(i), known, matrix) for i, item in enumerate(listed)),
+        steps=tuple(_step(one, known, matrix) for one in listed),
         refuses=fields.text("refuses") if "refuses" in fields else None,
     )
 
@@ -76,62 +62,59 @@ def _matrix(fields: Fields) -> dict[str, tuple[str, ...]]:
         where = fields.at("matrix").at(key)
         if not isinstance(values, list) or not values:
             raise UserError(f"{where}: {values!r} is not a list of values; write [...]")
-        known = _VALUES.get(key)
+        known = VALUES.get(key)
         for value in values:
             if known and value not in known:
                 raise UserError(f"{where}: {value!r} is not known; take some of: {', '.join(known)}")
-            if isinstance(value, Mapping | list):
+            if not PLAIN.fits(value):
                 raise UserError(f"{where}: {value!r}: a matrix holds plain words; write such values under `kubelet`")
         matrix[key] = tuple(str(value) for value in values)
     return matrix
 
 
-def _needs(value: Any, where: Where) -> Needs:
-    keys = ("numa", "use_numa", "numa_cpus", "threads", "most_threads", "hugepages", "gpus", "rdma", "own_machines")
-    fields = Fields(value, where, keys)
-    hugepages = tuple(str(size) for size in fields.items("hugepages"))
+def _needs(fields: Fields) -> Needs:
+    hugepages = tuple(fields.items("hugepages"))
+    known = fields.form("hugepages").item()
     for size in hugepages:
-        if size not in ("2Mi", "1Gi"):
-            raise UserError(f"{fields.at('hugepages')}: {size!r} is not known; take some of: 2Mi, 1Gi")
+        if not known.fits(size):
+            raise UserError(
+                f"{fields.at('hugepages')}: {size!r} is not known; take some of: {', '.join(known.words['enum'])}"
+            )
     return Needs(
-        numa=fields.number("numa", 1),
-        use_numa=fields.number("use_numa", 0) or None,
-        numa_cpus=check_count(fields.raw("numa_cpus", 1), fields.at("numa_cpus")),
-        threads=fields.number("threads", 1),
-        most_threads=fields.number("most_threads", 0) or None,
+        numa=fields.number("numa"),
+        use_numa=fields.number("use_numa") or None,
+        numa_cpus=check_count(fields.raw("numa_cpus"), fields.at("numa_cpus")),
+        threads=fields.number("threads"),
+        most_threads=fields.number("most_threads") or None,
         hugepages=hugepages,
-        gpus=fields.number("gpus", 0),
-        rdma=fields.number("rdma", 0),
+        gpus=fields.number("gpus"),
+        rdma=fields.number("rdma"),
         own_machines=fields.text("own_machines") if "own_machines" in fields else None,
     )
 
 
-def _plugin(value: Any, where: Where) -> PluginSpec:
-    devices_by = ("per_numa", "devices", "sysfs", "like")
-    keys = ("resource", *devices_by, "preferred", "plural", "costs", "pre_start", "list", "faults")
-    fields = Fields(value, where, keys)
+def _plugin(fields: Fields) -> PluginSpec:
     given = tuple(key for key in ("sysfs", "like", "per_numa", "devices") if key in fields)
-    if given not in _DEVICES:
-        known = "; ".join(" and ".join(keys) for keys in _DEVICES)
-        raise UserError(f"{where}: give the devices once, by {known} (given: {', '.join(given) or 'nothing'})")
+    if given not in DEVICES:
+        known = "; ".join(" and ".join(keys) for keys in DEVICES)
+        raise UserError(f"{fields.where}: give the devices once, by {known} (given: {', '.join(given) or 'nothing'})")
     devices = []
-    for i, device in enumerate(fields.items("devices")):
-        one = Fields(device, fields.at("devices").at(i), ("id", "numa", "healthy"))
+    for one in fields.each("devices"):
         numa = one.raw("numa")
-        if numa is not None and not (isinstance(numa, list) and all(isinstance(node, int) for node in numa)):
+        if not one.fits("numa"):
             raise UserError(f"{one.at('numa')}: {numa!r} is not a list of NUMA nodes; leave it out for no topology")
-        devices.append({"id": one.text("id"), "numa": numa, "healthy": one.flag("healthy", True)})
+        devices.append({"id": one.text("id"), "numa": numa, "healthy": one.flag("healthy")})
     return PluginSpec(
         resource=fields.text("resource"),
         per_numa=check_count(fields.raw("per_numa"), fields.at("per_numa")) if "per_numa" in fields else None,
         devices=tuple(devices),
-        sysfs=fields.choice("sysfs", ("gpu", "nic", "rdma")) if "sysfs" in fields else None,
-        like=fields.choice("like", preset_names()) if "like" in fields else None,
-        preferred=fields.choice("preferred", PREFERENCES, "none"),
-        plural=fields.flag("plural", False),
+        sysfs=fields.choice("sysfs") if "sysfs" in fields else None,
+        like=fields.choice("like") if "like" in fields else None,
+        preferred=fields.choice("preferred"),
+        plural=fields.flag("plural"),
         costs=_costs(fields, own_devices=given == ("sysfs",)),
-        pre_start=fields.flag("pre_start", False),
-        list=fields.choice("list", LISTS, "kept"),
+        pre_start=fields.flag("pre_start"),
+        list=fields.choice("list"),
         faults=tuple(_fault(fault, fields.at("faults").at(i)) for i, fault in enumerate(fields.items("faults"))),
     )
 
@@ -164,13 +147,13 @@ def _fault(value: Any, where: Where) -> str:
     return str(value)
 
 
-def _step(value: Any, where: Where, known: Known, matrix: Mapping[str, tuple[str, ...]]) -> Step:
-    fields = Fields(value, where, (*KINDS, "expect"))
+def _step(fields: Fields, known: Known, matrix: Mapping[str, tuple[str, ...]]) -> Step:
+    where = fields.where
     kinds = [kind for kind in KINDS if kind in fields]
     if len(kinds) != 1:
         raise UserError(f"{where}: a step does one thing: one of {', '.join(KINDS)} (given: {kinds or 'none'})")
     action = KINDS[kinds[0]].parse(fields.raw(kinds[0]), fields.at(kinds[0]), known)
-    raw = fields.raw("expect", [])
+    raw = fields.raw("expect") if "expect" in fields else []
     items = (
         [(one, fields.at("expect").at(i)) for i, one in enumerate(raw)]
         if isinstance(raw, list)

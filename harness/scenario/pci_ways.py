@@ -4,23 +4,22 @@ from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any
 
+from numaproof.fake_sysfs.forms import Form, Key, list_of, shape
 from numaproof.fake_sysfs.pci_places import Place, bridges_between
 from numaproof.harness.decision.assignment import Assignment
 
-
-def is_bridges(value: Any) -> bool:
-    """Whether it is `{between: [RESOURCE, RESOURCE], at_most: N}`."""
-    if not isinstance(value, Mapping) or set(value) != {"between", "at_most"}:
-        return False
-    between, most = value["between"], value["at_most"]
-    return (
-        isinstance(between, list)
-        and len(between) == 2
-        and all(isinstance(resource, str) for resource in between)
-        and isinstance(most, int)
-        and not isinstance(most, bool)
-        and most >= 0
-    )
+BRIDGES = shape(
+    "bridges",
+    "How far apart, in PCI bridges, the devices of two resources are.",
+    {
+        "between": Key(list_of(Form({"type": "string"}), least=2, maxItems=2), "the two resources", required=True),
+        "at_most": Key(
+            Form({"type": "integer", "minimum": 0}),
+            "so many bridges at most; two ports of a switch are 2",
+            required=True,
+        ),
+    },
+)
 
 
 def of_bridges(name: str, wanted: Mapping[str, Any], given: Assignment, places: Mapping[str, Place]) -> Iterable[str]:

@@ -5,19 +5,51 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.forms import Key, list_of, mapping_of, not_beside, one_of, shape
 from numaproof.fake_sysfs.strict_yaml import Where, YamlError, read
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.scenario.binding import (
     NOWHERE,
+    PLACE,
+    TOLERATION,
     Place,
     names_own_taints,
     parse_place,
     parse_toleration,
     speaks_of_places,
 )
-from numaproof.harness.scenario.fields import Fields
-from numaproof.harness.scenario.size_words import SIZE_WORD, check_filled
+from numaproof.harness.scenario.fields import TEXT, Fields
+from numaproof.harness.scenario.size_words import SIZE, SIZE_WORD, check_filled
 from numaproof.harness.scenario.sizes import Sizes
+
+CONTAINER = shape(
+    "container",
+    "A container of a pod.",
+    {
+        "name": Key(TEXT, "its name", required=True),
+        "requests": Key(mapping_of(SIZE), "by resource how much it asks for: cpu, memory, hugepages-2Mi, a plugin's"),
+        "limits": Key(mapping_of(SIZE), "by resource how much it may have; as the requests, if left out"),
+        "kind": Key(
+            one_of(("app", "init", "sidecar")), "an init container ends before the others start", default="app"
+        ),
+    },
+)
+_OF_A_WRITTEN_POD: Mapping[str, Key] = {
+    "containers": Key(list_of(CONTAINER, least=1), "its containers, each with a name of its own"),
+    "tolerations": Key(list_of(TOLERATION), "the taints that it tolerates, as in Kubernetes, or KEY=VALUE, or KEY"),
+    **PLACE,
+}
+POD = shape(
+    "pod",
+    "A pod that is given to the node, written here or in a file beside the scenario.",
+    {
+        "name": Key(TEXT, "its name; of a file's pod another name than it has there"),
+        **_OF_A_WRITTEN_POD,
+        "file": Key(TEXT, "a Pod manifest beside the scenario; ${half numa.cpus} in it is a size"),
+    },
+    {"if": {"required": ["file"]}, "else": {"required": ["name", "containers"]}},
+    not_beside("file", tuple(_OF_A_WRITTEN_POD)),
+)
 
 
 class PodSpec(Protocol):
@@ -110,11 +142,9 @@ class WrittenPod:
 def written_pod(fields: Fields) -> WrittenPod:
     """The pod of `name`, `containers` and, if they are there, `tolerations`, `numa` and `cpus`."""
     specs = []
-    for i, item in enumerate(fields.items("containers", least=1)):
-        one = Fields(item, fields.at("containers").at(i), ("name", "requests", "limits", "kind"))
+    for one in fields.each("containers"):
         limits = one.sizes("limits") if "limits" in one else None
-        kind = one.choice("kind", ("app", "init", "sidecar"), "app")
-        specs.append(ContainerSpec(one.text("name"), one.sizes("requests"), limits, kind))
+        specs.append(ContainerSpec(one.text("name"), one.sizes("requests"), limits, one.choice("kind")))
     names = [spec.name for spec in specs]
     if len(set(names)) != len(names):
         raise UserError(f"{fields.at('containers')}: names repeat: {names}; give each a name of its own")
@@ -161,6 +191,16 @@ class PodFromFile:
         """Its Pod manifest on a machine."""
         made: dict[str, Any] = _filled(self.document, lambda text: sizes.filled(text, where))
         return made
+
+
+def parse_pod(fields: Fields) -> PodSpec:
+    """The pod of a file, or the one that is written here."""
+    if "file" not in fields:
+        return written_pod(fields)
+    for key in _OF_A_WRITTEN_POD:
+        if key in fields:
+            raise UserError(f"{fields.at('file')}: the file has the {key}; drop one of file, {key}")
+    return pod_from_file(fields)
 
 
 def pod_from_file(fields: Fields) -> PodFromFile:

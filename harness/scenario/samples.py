@@ -4,13 +4,13 @@ import re
 
 _NAME = r"[A-Za-z_:][A-Za-z0-9_:]*"
 _LABEL = r'[A-Za-z_][A-Za-z0-9_]*="(?:[^"\\]|\\.)*"'
-_SAMPLE = re.compile(rf"({_NAME})(?:\{{((?:{_LABEL},?)*)\}})?")
-_LINE = re.compile(rf"({_SAMPLE.pattern})\s+(\S+)(?:\s+-?\d+)?")
+SAMPLE = re.compile(rf"({_NAME})(?:\{{((?:{_LABEL},?)*)\}})?")
+_LINE = re.compile(rf"({SAMPLE.pattern})\s+(\S+)(?:\s+-?\d+)?")
 
 
 def sample_name(text: str) -> str | None:
     """`name` or `name{label="value"}` with the labels in alphabetical order; None: the text is neither."""
-    found = _SAMPLE.fullmatch(text)
+    found = SAMPLE.fullmatch(text)
     if found is None:
         return None
     labels = sorted(re.findall(_LABEL, found[2] or ""))

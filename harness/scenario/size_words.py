@@ -6,11 +6,26 @@ from typing import Any
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import parse_machine
+from numaproof.fake_sysfs.forms import Form
 from numaproof.fake_sysfs.strict_yaml import Where
-from numaproof.harness.pods.quantity import parse_quantity
-from numaproof.harness.scenario.sizes import Sizes, sizes_of
+from numaproof.harness.pods.quantity import MOST, QUANTITY, parse_quantity
+from numaproof.harness.scenario.sizes import RELATIVE, Sizes, sizes_of
 
 SIZE_WORD = re.compile(r"\$\{([^{}]*)\}")
+
+# What the checks below take. They tell what is wrong with a text in words of their own: its pattern stands in allOf,
+# which is for editors alone.
+_NUMBER = r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*"
+_WHOLE = r"\s*[+-]?[0-9]+(?:\.0*)?\s*"
+
+
+def _relative_or(pattern: str, **more: Any) -> Form:
+    return Form({"type": ["number", "string"], "allOf": [{"pattern": f"^(?:{pattern}|{RELATIVE.pattern})$"}], **more})
+
+
+SIZE = _relative_or(QUANTITY.pattern, maximum=MOST, examples=[2, "500m", "1Gi", "half numa.cpus", "numa.cpus + 1"])
+NUMBER = _relative_or(_NUMBER)
+COUNT = _relative_or(_WHOLE, multipleOf=1, examples=[2, "numa.cpus", "half numa.cpus"])
 
 
 def check_size(value: Any, where: Where | str) -> str:

@@ -14,7 +14,11 @@ from numaproof.fake_sysfs import Machine
 from numaproof.fake_sysfs.lists import parse_cpulist
 
 _PART = {"half": Fraction(1, 2), "third": Fraction(1, 3), "quarter": Fraction(1, 4), "twice": Fraction(2)}
-_TERM = re.compile(r"(?:(?P<part>half|third|quarter|twice|\d+)\s+)?(?P<name>[a-z]+\.[A-Za-z0-9_-]+)")
+_NAME = r"(?:numa|machine)\.(?:cpus|memory|hugepages-2Mi|hugepages-1Gi)|numa\.(?:all_cpus|count)|core\.cpus"
+_TERM = re.compile(rf"(?:(?P<part>{'|'.join(_PART)}|\d+)\s+)?(?P<name>{_NAME})")
+_ANY_TERM = rf"(?:(?:(?:{'|'.join(_PART)}|\d+)\s+)?(?:{_NAME})|\d+)"
+# A size that is relative to a machine: terms, one of which has a name at least.
+RELATIVE = re.compile(rf"(?=.*[a-z]\.[a-z])\s*{_ANY_TERM}(?:(?:\s*\+|\s+-)\s*{_ANY_TERM})*\s*")
 _CORE = re.compile(r"core(?P<first>\d+)(?:-(?P<last>\d+)|\.(?P<thread>\d+))?")
 RESERVED_MEMORY = 100 << 20  # of every NUMA node, where the memory manager is static
 
@@ -45,7 +49,7 @@ class Sizes:
         if term.isdecimal():
             return int(term)
         found = _TERM.fullmatch(term)
-        if found is None or found["name"] not in self.names:
+        if found is None:
             known = ", ".join(sorted(self.names))
             raise UserError(
                 f"{where}: {text!r} is not a size: write [half|twice|N] NAME, with NAME one of {known}; "

@@ -7,11 +7,14 @@ from typing import Any, ClassVar, Self
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine
+from numaproof.fake_sysfs.forms import Form
 from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.harness.scenario.outcome import Outcome
 from numaproof.harness.scenario.pods import PodSpec
 from numaproof.harness.scenario.rig import Rig
 from numaproof.harness.scenario.sizes import Sizes
+
+NAME = Form({"type": "string", "minLength": 1})  # of a pod, or of what else the scenario has named
 
 
 @dataclass(slots=True)
@@ -81,6 +84,7 @@ class Action(ABC):
 
     __slots__ = ()
     name: ClassVar[str]  # its key in a scenario
+    form: ClassVar[Form]  # of what stands there
     must_expect: ClassVar[bool] = False  # a step of this kind without `expect` shows nothing
     restarts_node: ClassVar[bool] = False  # so that the node may refuse to start again
     changes_machine: ClassVar[bool] = False  # so that its tree cannot be shared

@@ -6,9 +6,9 @@ from typing import Any, Self
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import Where
-from numaproof.harness.scenario.binding import OFFER, PLACE_KEYS
+from numaproof.harness.scenario.binding import OFFER
 from numaproof.harness.scenario.fields import Fields
-from numaproof.harness.scenario.pods import PodSpec, pod_from_file, written_pod
+from numaproof.harness.scenario.pods import POD, PodSpec, parse_pod
 from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
 from numaproof.harness.scenario.told import pod_told
 
@@ -31,18 +31,14 @@ class Admit(Action):
     """
 
     name = "admit"
+    form = POD
     must_expect = True
     pod: PodSpec
 
     @classmethod
     def parse(cls, value: Any, where: Where, known: Known) -> Self:
         """`name`, `containers` and where the pod is bound to, or `file` and perhaps `name`."""
-        of_a_pod = ("containers", "tolerations", *PLACE_KEYS)
-        fields = Fields(value, where, ("name", *of_a_pod, "file"))
-        for key in of_a_pod if "file" in fields else ():
-            if key in fields:
-                raise UserError(f"{fields.at('file')}: the file has the {key}; drop one of file, {key}")
-        pod = pod_from_file(fields) if "file" in fields else written_pod(fields)
+        pod = parse_pod(Fields(value, where, POD))
         for resource in sorted(pod.resources - known.devices.keys()):
             offered = ", ".join(sorted(known.devices)) or "none"
             raise UserError(f"{where}: asks for {resource}, which no plugin here offers (offered: {offered})")

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.forms import TRUTH, Key, at_least_one, shape
 from numaproof.fake_sysfs.strict_yaml import Where
-from numaproof.harness.scenario.binding import NOWHERE, OFFER, PLACE_KEYS, Place, parse_place
+from numaproof.harness.scenario.binding import NOWHERE, OFFER, PLACE, Place, parse_place
 from numaproof.harness.scenario.fields import Fields
 from numaproof.harness.scenario.pods import PodSpec
-from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
+from numaproof.harness.scenario.steps.action import NAME, Action, Done, Known, Story
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,16 @@ class Bind(Action):
     """
 
     name = "bind"
+    form = shape(
+        "bind",
+        "The place of a pod that waits.",
+        {
+            "pod": Key(NAME, "the pod, of an earlier step", required=True),
+            **PLACE,
+            "permitted": Key(TRUTH, "false: without the permission to bind", default=True),
+        },
+        at_least_one(tuple(PLACE)),
+    )
     must_expect = True
     pod: PodSpec
     place: Place
@@ -33,12 +44,12 @@ class Bind(Action):
     @classmethod
     def parse(cls, value: Any, where: Where, known: Known) -> Self:
         """`pod`, `numa`, `cpus` and `permitted`."""
-        fields = Fields(value, where, ("pod", *PLACE_KEYS, "permitted"))
+        fields = Fields(value, where, cls.form)
         name = known.check_pod(fields.raw("pod"), fields.at("pod"))
         place = parse_place(fields)
         if place == NOWHERE:
             raise UserError(f"{where}: binds {name} to nothing; give numa, cpus, or both")
-        return cls(known.pods[name], place, fields.flag("permitted", True))
+        return cls(known.pods[name], place, fields.flag("permitted"))
 
     @property
     def needs_offer(self) -> str:

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.forms import TRUTH, Form, Key, list_of, shape
 from numaproof.fake_sysfs.strict_yaml import Where
-from numaproof.harness.scenario.fields import Fields
+from numaproof.harness.scenario.fields import TEXT, Fields
 from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
 
 
@@ -17,6 +18,15 @@ class Health(Action):
     """
 
     name = "health"
+    form = shape(
+        "health",
+        "Devices of a plugin, and how they are from now on.",
+        {
+            "resource": Key(TEXT, "the plugin's resource", required=True),
+            "ids": Key(list_of(Form({}), least=1), "the devices, by their ids", required=True),
+            "healthy": Key(TRUTH, "false: they fall ill, true: they recover", default=False),
+        },
+    )
     resource: str
     ids: tuple[str, ...]
     healthy: bool
@@ -24,14 +34,14 @@ class Health(Action):
     @classmethod
     def parse(cls, value: Any, where: Where, known: Known) -> Self:
         """`resource`, `ids` and `healthy`; ids that the scenario does not name are checked on the machine."""
-        fields = Fields(value, where, ("resource", "ids", "healthy"))
-        ids = tuple(str(one) for one in fields.items("ids", least=1))
+        fields = Fields(value, where, cls.form)
+        ids = tuple(str(one) for one in fields.items("ids"))
         resource = known.check_resource(fields.text("resource"), fields.at("resource"))
         for i, one in enumerate(ids):
             if known.devices[resource] and one not in known.devices[resource]:
                 here = ", ".join(sorted(known.devices[resource]))
                 raise UserError(f"{fields.at('ids').at(i)}: {resource} has no device {one!r} (it has: {here})")
-        return cls(resource, ids, fields.flag("healthy", False))
+        return cls(resource, ids, fields.flag("healthy"))
 
     def act(self, story: Story, where: str) -> Done:
         """Change the devices' health, and wait until the node knows."""

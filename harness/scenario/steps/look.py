@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.forms import one_of
 from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
 
@@ -16,11 +17,12 @@ class Look(Action):
     """
 
     name = "look"
+    form = one_of(("machine",))
 
     @classmethod
     def parse(cls, value: Any, where: Where, known: Known) -> Self:
         """`machine`."""
-        if value != "machine":
+        if not cls.form.fits(value):
             raise UserError(
                 f"{where}: {value!r}: write `machine`: the tools' views and the node's are compared with it"
             )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.forms import one_of
 from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
 
@@ -16,12 +17,13 @@ class Lose(Action):
     """
 
     name = "lose"
+    form = one_of(("device_checkpoint",))
     restarts_node = True
 
     @classmethod
     def parse(cls, value: Any, where: Where, known: Known) -> Self:
         """`device_checkpoint`."""
-        if value != "device_checkpoint":
+        if not cls.form.fits(value):
             raise UserError(f"{where}: {value!r}: write `device_checkpoint`: the node restarts, and the file is gone")
         return cls()
 

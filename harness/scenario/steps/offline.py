@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.forms import Key, shape
 from numaproof.fake_sysfs.strict_yaml import Where
-from numaproof.harness.scenario.fields import Fields
+from numaproof.harness.scenario.fields import WHOLE, Fields
 from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
 
 
@@ -17,6 +18,11 @@ class Offline(Action):
     """
 
     name = "offline"
+    form = shape(
+        "offline",
+        "The CPU that goes.",
+        {"last_of_numa": Key(WHOLE, "the last CPU of this NUMA node, by its position", default=0)},
+    )
     restarts_node = True
     changes_machine = True
     node: int  # its position
@@ -24,7 +30,7 @@ class Offline(Action):
     @classmethod
     def parse(cls, value: Any, where: Where, known: Known) -> Self:
         """`last_of_numa`."""
-        return cls(Fields(value, where, ("last_of_numa",)).number("last_of_numa", 0))
+        return cls(Fields(value, where, cls.form).number("last_of_numa"))
 
     def act(self, story: Story, where: str) -> Done:
         """Take the CPU offline, and restart the node."""

@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.forms import Form, Key, any_of, shape
 from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.harness.scenario.binding import OFFER
 from numaproof.harness.scenario.fields import Fields
-from numaproof.harness.scenario.size_words import check_size
+from numaproof.harness.scenario.size_words import SIZE, check_size
 from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
 
 
@@ -20,12 +21,21 @@ class Quota(Action):
     """
 
     name = "quota"
+    form = shape(
+        "quota",
+        "What all pods of the namespace together may have.",
+        {
+            "dedicated_cpu": Key(
+                any_of(SIZE, Form({"type": "null"})), "so many dedicated CPUs, a size; null: any number", required=True
+            )
+        },
+    )
     dedicated_cpu: str | None  # a size; None: any number
 
     @classmethod
     def parse(cls, value: Any, where: Where, known: Known) -> Self:
         """`dedicated_cpu`."""
-        fields = Fields(value, where, ("dedicated_cpu",))
+        fields = Fields(value, where, cls.form)
         if "dedicated_cpu" not in fields:
             raise UserError(f"{fields.at('dedicated_cpu')}: is missing; write a size, or null for any number")
         size = fields.raw("dedicated_cpu")

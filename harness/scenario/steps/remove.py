@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from numaproof.fake_sysfs.strict_yaml import Where
-from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
+from numaproof.harness.scenario.steps.action import NAME, Action, Done, Known, Story
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +15,7 @@ class Remove(Action):
     """
 
     name = "remove"
+    form = NAME
     pod: str
 
     @classmethod

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import Where
-from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
+from numaproof.harness.scenario.steps.action import NAME, Action, Done, Known, Story
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +17,14 @@ class Restart(Action):
     """
 
     name = "restart"
+    form = NAME
     restarts_node = True
     resource: str | None  # None: the node
 
     @classmethod
     def parse(cls, value: Any, where: Where, known: Known) -> Self:
         """`node`, or a resource."""
-        if not isinstance(value, str) or not value:
+        if not cls.form.fits(value):
             raise UserError(f"{where}: {value!r}: write `node`, or the resource whose plugin shall restart")
         return cls(None if value == "node" else known.check_resource(value, where))
 

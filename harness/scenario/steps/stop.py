@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.forms import Form
 from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
 
@@ -16,12 +17,13 @@ class Stop(Action):
     """
 
     name = "stop"
+    form = Form({"type": "string", "pattern": "^(?!node$).+$"})
     resource: str
 
     @classmethod
     def parse(cls, value: Any, where: Where, known: Known) -> Self:
         """A resource."""
-        if not isinstance(value, str) or not value or value == "node":
+        if not cls.form.fits(value):
             raise UserError(f"{where}: {value!r}: write the resource whose plugin shall stop")
         return cls(known.check_resource(value, where))
 

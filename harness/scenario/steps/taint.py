@@ -4,10 +4,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.forms import Form, Key, list_of, shape
 from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.harness.scenario.binding import OFFER
 from numaproof.harness.scenario.fields import Fields
 from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
+
+_ADDED = Form({"type": "string", "pattern": r"\S.*:|:.*\S", "examples": ["CPUAffinity=dedicated:NoSchedule"]})
+_REMOVED = Form({"type": "string", "pattern": r"^[^=]*[^=\s][^=]*$", "examples": ["NUMACPUAffinity"]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +23,15 @@ class Taint(Action):
     """
 
     name = "taint"
+    form = shape(
+        "taint",
+        "The taints that change.",
+        {
+            "add": Key(list_of(_ADDED), "taints that come: KEY=VALUE:EFFECT"),
+            "remove": Key(list_of(_REMOVED), "taints that go: KEY, or KEY:EFFECT"),
+        },
+        {"anyOf": [{"required": [key], "properties": {key: {"minItems": 1}}} for key in ("add", "remove")]},
+    )
     evicts = True
     add: tuple[str, ...]
     remove: tuple[str, ...]
@@ -26,7 +39,7 @@ class Taint(Action):
     @classmethod
     def parse(cls, value: Any, where: Where, known: Known) -> Self:
         """`add` and `remove`; whether a node may have such taints it says itself."""
-        fields = Fields(value, where, ("add", "remove"))
+        fields = Fields(value, where, cls.form)
         add = tuple(_text(one, fields.at("add").at(i), "KEY=VALUE:EFFECT") for i, one in enumerate(fields.items("add")))
         remove = tuple(
             _text(one, fields.at("remove").at(i), "KEY or KEY:EFFECT") for i, one in enumerate(fields.items("remove"))

@@ -17,7 +17,7 @@ from numaproof.harness.scenario.binding import (
     speaks_of_places,
 )
 from numaproof.harness.scenario.fields import Fields
-from numaproof.harness.scenario.pods import pod_from_file, written_pod
+from numaproof.harness.scenario.pods import POD, pod_from_file, written_pod
 from numaproof.harness.scenario.sizes import sizes_of
 
 # CPUs 0-7 on node 0, 8-15 on node 1; a core has two, the first one of each node is reserved.
@@ -28,7 +28,7 @@ TOLERATION = {"key": "CPUAffinity", "operator": "Equal", "value": "dedicated"}
 
 
 def fields_of(**given: Any) -> Fields:
-    return Fields(given, WHERE, ("name", "containers", "tolerations", "numa", "cpus", "file"))
+    return Fields(given, WHERE, POD)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,26 @@
+"""`numaproof schema`: the JSON Schema of a kind of file, for editors."""
+
+import argparse
+import json
+
+from numaproof.harness.commands.editor_schema import KINDS, schema_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("kind", nargs="?", choices=KINDS, metavar="KIND", help=f"{', '.join(KINDS)}; without it, a list")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print a schema, or which there are."""
+    if args.kind is None:
+        for kind, (about, page, _) in KINDS.items():
+            print(f"{kind:10}{about} ({page})")
+    else:
+        print(schema_text(args.kind), end="")
+    return 0
+
+
+def schema_text(kind: str) -> str:
+    """The schema of a kind of file as it is published."""
+    return json.dumps(schema_of(kind), indent=2, ensure_ascii=False) + "\n"
