@@ -28,6 +28,7 @@ _KINDS: dict[str, type] = {
     "strict": bool,
     "exclude": list,
     "features": str,
+    "plugin-version": str,
     "known-failures": str,
     "timeout": float,
     "start-timeout": float,
