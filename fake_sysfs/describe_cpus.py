@@ -280,9 +280,9 @@ def _caches(cores: Sequence[_Core], threads: Sequence[tuple[int, ...]]) -> tuple
             shared[name, cache, _sharers(core, cache, index)].extend(threads[index])
     found: list[Cache] = []
     counts: dict[str, int] = defaultdict(int)
-    for (name, shape, _), cpus in sorted(shared.items(), key=lambda item: min(item[1])):
+    for (name, cache, _), cpus in sorted(shared.items(), key=lambda item: min(item[1])):
         level, kind = _CACHES[name]
-        found.append(Cache(level, kind, shape.size, tuple(cpus), counts[name], shape.line, shape.ways))
+        found.append(Cache(level, kind, cache.size, tuple(cpus), counts[name], cache.line, cache.ways))
         counts[name] += 1
     return tuple(found)
 

@@ -1,6 +1,7 @@
 """`numaproof check`: whether a device plugin does what the kubelet requires of it."""
 
 import argparse
+import os
 import random
 import shlex
 import sys
@@ -14,10 +15,15 @@ from rich.console import Console
 from numaproof import fake_sysfs
 from numaproof.errors import UserError
 from numaproof.harness.arguments import Parser
+from numaproof.harness.commands.check_about import about_of
+from numaproof.harness.commands.check_progress import progress_shown
+from numaproof.harness.commands.output_file import refuse_unwritable, write_output
+from numaproof.harness.commands.terminal import wants_colour
 from numaproof.harness.conformance.check_file import OPTIONS_FILE, add_file_options
 from numaproof.harness.conformance.checks.check import Check, RequirementLevel
-from numaproof.harness.conformance.finding import CheckVerdict
 from numaproof.harness.conformance.machine_facts import facts_of
+from numaproof.harness.conformance.outcome import outcome
+from numaproof.harness.conformance.progress import Progress
 from numaproof.harness.conformance.result import Report
 from numaproof.harness.conformance.run import (
     NotStartedError,
@@ -33,11 +39,14 @@ from numaproof.harness.conformance.surroundings import parse_bind, parse_device_
 from numaproof.harness.report.conformance_html import html
 from numaproof.harness.report.conformance_junit import junit
 from numaproof.harness.report.conformance_terminal import show
+from numaproof.harness.report.conformance_words import plain_text
 from numaproof.harness.report.conformance_yaml import as_yaml
 from numaproof.harness.runtimes.scratch import remove_stale, run_directory
 from numaproof.harness.vocabulary import RUNTIMES
 
 CONFORMANT, NOT_CONFORMANT, NOT_STARTED = 0, 1, 3
+_LOG_WIDTH = 160  # where nobody says how wide a log is
+Tell = Callable[[Progress], None]
 
 
 def add_arguments(parser: Parser) -> None:
@@ -56,6 +65,9 @@ def add_arguments(parser: Parser) -> None:
     where.add_argument("--host-network", action="store_true", default=None, help="leave it in the host's network")
     where.add_argument("--unhealthy", metavar="CMD", help="a shell command that makes one of its devices unhealthy")
     where.add_argument("--healthy", metavar="CMD", help="a shell command that makes it healthy again")
+    where.add_argument(
+        "--plugin-version", metavar="TEXT", help="its version, for the reports (default: its image's label)"
+    )
     where.add_argument("--remove-file", metavar="PATH", help="removing this file makes a device unhealthy")
     what = parser.add_argument_group("the checks")
     levels = [level.value for level in RequirementLevel]
@@ -72,14 +84,18 @@ def add_arguments(parser: Parser) -> None:
     what.add_argument("--seed", type=int, help="for the random requests (default: any; the report says which)")
     what.add_argument("--repeat", type=int, metavar="N", help="run so often; each run must be good")
     out = parser.add_argument_group("reports")
+    out.add_argument("-v", "--verbose", action="store_true", help="print what was seen by every check, passed ones too")
     out.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit's XML")
     out.add_argument("--yaml", type=Path, metavar="FILE", help="write YAML")
-    out.add_argument("--html", type=Path, metavar="FILE", help="write one HTML file, with the exchange of each check")
+    out.add_argument(
+        "--html", type=Path, metavar="FILE", help="write a page: one file, failures first, with the plugin's own output"
+    )
     parser.add_argument("--config", type=Path, help=f"a file of options (default: {OPTIONS_FILE}, if it is there)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Check the subject; 0: conformant, 1: not, 3: it could not be started."""
+    given = argparse.Namespace(**vars(args))
     add_file_options(args)
     checks = select(args.level or "may", args.only or (), args.exclude or ())
     if args.dry_run:
@@ -89,37 +105,52 @@ def run(args: argparse.Namespace) -> int:
     known = read_known_failures(args.known_failures) if args.known_failures else frozenset()
     if args.repeat is not None and args.repeat < 1:
         raise UserError(f"--repeat {args.repeat}: give at least 1")
-    for path in (args.junit, args.yaml, args.html):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise UserError(f"{path}: its directory does not exist; make it first")
-    console = Console(width=None if sys.stdout.isatty() else 160)
-    code = CONFORMANT
+    _refuse_bad_places(args)
+    console = Console(
+        width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _LOG_WIDTH,
+        no_color=not wants_colour(),
+        highlight=False,
+    )
     with ExitStack() as ending:
-        start = _prepare(args, checks, ending)
+        start = _prepare(given, args, checks, ending)
         for number in range(args.repeat or 1):
             try:
-                report = start(number)
+                with progress_shown() as tell:
+                    report = start(number, tell)
             except NotStartedError as error:
-                print(f"numaproof: the subject could not be started: {error}", file=sys.stderr)
+                print(f"numaproof: the subject could not be started: {plain_text(str(error))}", file=sys.stderr)
                 return NOT_STARTED
-            show(report, console, known)
             _write(args, report, known)
-            code = _judge(report, known, console)
-            if code != CONFORMANT:
-                break
-    return code
+            show(report, console, known, places=_places(args), verbose=args.verbose)
+            if not outcome(report, known).conformant:
+                return NOT_CONFORMANT
+    return CONFORMANT
 
 
-def _say(line: str) -> None:
-    """One write a line, because several sessions talk."""
-    sys.stderr.write(line)
-    sys.stderr.flush()
+def _refuse_bad_places(args: argparse.Namespace) -> None:
+    """Whoever waited for a report is not told at the end that it has no place."""
+    taken: dict[Path, str] = {}
+    for option, path in (("--junit", args.junit), ("--yaml", args.yaml), ("--html", args.html)):
+        if path is None:
+            continue
+        refuse_unwritable(path)
+        place = path.resolve()
+        if place in taken and (place.is_file() or not place.exists()):
+            raise UserError(f"{option} {path}: {taken[place]} is written there; choose another place")
+        taken[place] = option
 
 
-def _prepare(args: argparse.Namespace, checks: tuple[Check, ...], ending: ExitStack) -> Callable[[int], Report]:
+def _places(args: argparse.Namespace) -> list[tuple[str, Path]]:
+    """The reports that are written, by what they are."""
+    return [(kind, path) for kind, path in (("junit", args.junit), ("yaml", args.yaml), ("page", args.html)) if path]
+
+
+def _prepare(
+    given: argparse.Namespace, args: argparse.Namespace, checks: tuple[Check, ...], ending: ExitStack
+) -> Callable[[int, Tell], Report]:
     """What makes the run of a number, with everything that the runs share; each has a seed of its own."""
-    given = [name for name in ("subject", "image", "dir", "socket") if getattr(args, name)]
-    if given not in (["subject"], ["image"], ["subject", "image"], ["dir"], ["socket"]):
+    named = [name for name in ("subject", "image", "dir", "socket") if getattr(args, name)]
+    if named not in (["subject"], ["image"], ["subject", "image"], ["dir"], ["socket"]):
         raise UserError("name one subject: -- CMD ARG..., --image IMAGE, --dir DIR or --socket PATH")
     tree = None
     if args.machine and args.machine != "host":
@@ -136,24 +167,24 @@ def _prepare(args: argparse.Namespace, checks: tuple[Check, ...], ending: ExitSt
         strict=bool(args.strict),
         side_by_side=not args.one_by_one and not args.host_network,
         seed=random.SystemRandom().randrange(1_000_000) if args.seed is None else args.seed,
-        progress=lambda line: _say(f"{line}\n"),
+        about=about_of(given, args, runtime="", image="", version=""),
     )
 
-    def with_seed(number: int) -> Settings:
-        return replace(settings, seed=settings.seed + number)
+    def numbered(number: int, tell: Tell) -> Settings:
+        return replace(settings, seed=settings.seed + number, progress=tell)
 
     if args.dir:
         if not args.dir.is_dir():
             raise UserError(f"--dir {args.dir}: no such directory; give the one in which the plugin registers")
-        return lambda number: check_directory(args.dir, with_seed(number))
+        return lambda number, tell: check_directory(args.dir, numbered(number, tell))
     if args.socket:
         if not args.socket.is_socket():
             raise UserError(f"--socket {args.socket}: no socket is there; is the plugin running?")
-        return lambda number: check_socket(args.socket, with_seed(number))
+        return lambda number, tell: check_socket(args.socket, numbered(number, tell))
     remove_stale()
-    runtime, own_command = runtime_for(args.runtime or "auto", args.image, ending)
+    runtime, image = runtime_for(args.runtime or "auto", args.image, ending)
     subject = CommandSubject(
-        command=tuple(args.subject) or own_command,
+        command=tuple(args.subject) or image.command,
         runtime=runtime,
         machine=tree,
         binds=tuple(parse_bind(text) for text in args.bind or ()),
@@ -161,7 +192,9 @@ def _prepare(args: argparse.Namespace, checks: tuple[Check, ...], ending: ExitSt
         devices=tuple(parse_device_node(text) for text in args.device or ()),
         own_network=not args.host_network,
     )
-    return lambda number: check_command(subject, with_seed(number))
+    about = about_of(given, args, runtime=runtime.name, image=image.reference, version=image.version)
+    settings = replace(settings, about=about)
+    return lambda number, tell: check_command(subject, numbered(number, tell))
 
 
 def _pace(args: argparse.Namespace) -> Pace:
@@ -185,28 +218,4 @@ def _flips(args: argparse.Namespace) -> Flips | None:
 def _write(args: argparse.Namespace, report: Report, known: Collection[str]) -> None:
     for path, write in ((args.junit, junit), (args.yaml, as_yaml), (args.html, html)):
         if path is not None:
-            try:
-                path.write_text(write(report, known))
-            except OSError as error:
-                raise UserError(f"{path}: cannot be written: {error.strerror}") from error
-
-
-def _judge(report: Report, known: Collection[str], console: Console) -> int:
-    """The exit code: every failure counts that was not known, and every known one that is gone."""
-    verdicts = {result.check.id: result.verdict for result in report.results}
-    healed = [check for check in sorted(known) if verdicts.get(check) == CheckVerdict.PASS]
-    for check in healed:
-        console.print(f"{check} is among the known failures, and does not fail any more: take it off the list")
-    failed = [
-        check
-        for check, verdict in verdicts.items()
-        if verdict in {CheckVerdict.FAIL, CheckVerdict.ERROR} and check not in known
-    ]
-    if not any(verdict in {CheckVerdict.PASS, CheckVerdict.FAIL, CheckVerdict.WARN} for verdict in verdicts.values()):
-        console.print("not conformant: nothing was checked")
-        return NOT_CONFORMANT
-    if failed or healed:
-        console.print(f"not conformant: {', '.join([*failed, *healed])}")
-        return NOT_CONFORMANT
-    console.print("conformant")
-    return CONFORMANT
+            write_output(path, write(report, known))

@@ -3,10 +3,8 @@
 import argparse
 import difflib
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from numaproof import fake_sysfs
@@ -14,6 +12,7 @@ from numaproof.errors import UserError
 from numaproof.fake_sysfs import strict_yaml
 from numaproof.fake_sysfs.argument import MACHINE
 from numaproof.harness.arguments import Parser
+from numaproof.harness.commands.output_file import write_output
 from numaproof.harness.cost.costfile import costs_of
 from numaproof.harness.cost.costs import UNLISTED, Costs
 from numaproof.harness.cost.machine_costs import machine_costs
@@ -93,14 +92,7 @@ def _graph(found: Answer, args: argparse.Namespace) -> None:
     if args.svg is None:
         _print(graph_lines(found))
         return
-    picture, new = svg(found), not os.path.lexists(args.svg)
-    try:
-        args.svg.write_text(picture, encoding="utf-8")
-    except OSError as error:
-        if new:
-            with suppress(OSError):
-                args.svg.unlink()
-        raise UserError(f"{args.svg}: cannot be written ({error.strerror}); choose another place") from None
+    write_output(args.svg, svg(found))
     print(f"{args.svg}: {len(found.graph.vertices)} vertices in {len(found.graph.layers)} layers")
 
 

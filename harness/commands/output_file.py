@@ -1,5 +1,6 @@
 """Files that commands write where a user says: whole, or not at all; devices and links are written through."""
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -25,6 +26,25 @@ def write_output(path: Path, text: str) -> None:
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
+        raise _error(path, error) from None
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Say now what `write_output` would say later, before there is anything to write; nothing is changed by it."""
+    if not path.absolute().parent.is_dir():
+        raise UserError(f"{path}: its directory does not exist; make it first")
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if path.exists() and (path.is_symlink() or not path.is_file()):
+            # Not opened: the reader of a pipe would take its end for the end of everything.
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.resolve().parent)
+        os.close(descriptor)
+        Path(name).unlink()
+    except OSError as error:
         raise _error(path, error) from None
 
 

@@ -35,6 +35,7 @@ OPTIONS = shape(
         "strict": Key(TRUTH, "a violated SHOULD fails the run"),
         "exclude": Key(_WORDS, "ids or globs of checks that are left out, such as dp/list/*"),
         "features": Key(_WORD, "take these features as offered, whatever it says: NAME,..."),
+        "plugin-version": Key(_WORD, "the plugin's version, for the reports; without it, the label of its image"),
         "known-failures": Key(_WORD, "a file with ids that must still fail, one a line"),
         "timeout": Key(_SECONDS, "seconds for what the plugin has to do; without it, 30"),
         "start-timeout": Key(_SECONDS, "seconds from its start to its registration; without it, 60"),

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
@@ -9,6 +10,8 @@ from google.protobuf.message import Message
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.conformance.happenings import Happening, Method, Probe, Session
+from numaproof.harness.conformance.printed import Printed, bounded, printed
+from numaproof.harness.runtimes.program import OutputLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,7 @@ class Recorder:
     stopped: threading.Event = field(default_factory=threading.Event)  # nobody wants to know more
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _events: list[Event] = field(default_factory=list)
+    _printed: dict[Session, list[Printed]] = field(default_factory=dict)
 
     def now(self) -> float:
         """Seconds since the run began."""
@@ -139,7 +143,18 @@ class Recorder:
         with self._lock:
             self._events.append(event)
 
+    def add_output(self, session: Session, lines: Sequence[OutputLine]) -> None:
+        """Keep what the subject printed in a life that has just ended; of a flood a part."""
+        told = printed(session, lines, self.start, self.now())
+        with self._lock:
+            self._printed[session] = bounded([*self._printed.get(session, ()), *bounded(told)])
+
     def exchange(self) -> Exchange:
         """What was recorded so far."""
         with self._lock:
             return Exchange(tuple(self._events))
+
+    def output(self) -> tuple[Printed, ...]:
+        """What the subject has printed in those of its lives that have ended, session by session."""
+        with self._lock:
+            return tuple(line for session in Session for line in self._printed.get(session, ()))

@@ -1,10 +1,13 @@
 """What a run found: the verdict of each check, and all that it is based on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 
+from numaproof.harness.conformance.about import About
 from numaproof.harness.conformance.checks.check import Check
 from numaproof.harness.conformance.exchange import Exchange
 from numaproof.harness.conformance.finding import CheckVerdict
+from numaproof.harness.conformance.printed import Printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,9 @@ class Report:
     exchange: Exchange
     seconds: float
     seed: int
+    output: tuple[Printed, ...] = ()  # session by session; empty: it printed nothing, or the suite did not start it
+    began: datetime | None = None  # None: it was not made by a run
+    about: About = field(default_factory=About)
 
     def violated(self) -> tuple[str, ...]:
         """The ids of the checks whose requirement does not hold, whatever they weigh."""

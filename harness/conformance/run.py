@@ -1,18 +1,22 @@
 """A run of the suite: the sessions side by side, the exchange, the verdicts."""
 
 import functools
+import shlex
 import threading
 import traceback
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
+from numaproof.harness.conformance.about import About
 from numaproof.harness.conformance.catalogue import CATALOGUE
 from numaproof.harness.conformance.checks.check import Check, Feature
 from numaproof.harness.conformance.checks.listing import stays_open
 from numaproof.harness.conformance.exchange import Exchange, Recorder, Registered
 from numaproof.harness.conformance.finding import Facts
 from numaproof.harness.conformance.happenings import Happening, Session
+from numaproof.harness.conformance.progress import Follower, Progress
 from numaproof.harness.conformance.result import Report
 from numaproof.harness.conformance.sessions.calls import run_calls
 from numaproof.harness.conformance.sessions.restart import run_restart
@@ -49,7 +53,8 @@ class Settings:
     strict: bool = False
     side_by_side: bool = True
     seed: int = 0
-    progress: Callable[[str], None] = lambda line: None
+    progress: Callable[[Progress], None] = lambda progress: None
+    about: About = field(default_factory=About)  # what the report says of the subject
 
 
 def check_command(subject: Subject, settings: Settings) -> Report:
@@ -62,7 +67,13 @@ def check_command(subject: Subject, settings: Settings) -> Report:
 
 def check(command: Sequence[str], settings: Settings | None = None) -> Report:
     """Check a command, in a namespace of its own where that is to be had."""
-    return check_command(CommandSubject(tuple(command), select_local_runtime("auto")), settings or Settings())
+    runtime = select_local_runtime("auto")
+    settings = settings or Settings()
+    if not settings.about.subject:
+        words = tuple(map(shlex.quote, command))
+        about = replace(settings.about, subject=" ".join(words), runtime=runtime.name, command=words)
+        settings = replace(settings, about=about)
+    return check_command(CommandSubject(tuple(command), runtime), settings)
 
 
 def check_directory(directory: Path, settings: Settings) -> Report:
@@ -108,7 +119,12 @@ def _run(
     quiet = threading.Event()
     if Session.CALLS not in directories or not settings.side_by_side:
         quiet.set()
-    play = functools.partial(_play, recorder, subject, settings, broken, socket, quiet)
+    conditions = Conditions(
+        settings.facts, absent, broken, settings.features, settings.flips is not None, settings.strict
+    )
+    follower = Follower(settings.checks, recorder, conditions, settings.progress)
+    began = datetime.now(UTC)
+    play = functools.partial(_play, recorder, subject, settings, broken, socket, quiet, follower)
     threads = [
         threading.Thread(target=play, args=(session, own), name=f"session {session}")
         for session, own in directories.items()
@@ -129,11 +145,8 @@ def _run(
     exchange = recorder.exchange()
     if not exchange.of(Registered) and socket is None and not broken:
         raise NotStartedError(_last_words(exchange))
-    conditions = Conditions(
-        settings.facts, absent, broken, settings.features, settings.flips is not None, settings.strict
-    )
     results = tuple(judge(check, exchange, conditions) for check in settings.checks)
-    return Report(results, exchange, recorder.now(), settings.seed)
+    return Report(results, exchange, recorder.now(), settings.seed, recorder.output(), began, settings.about)
 
 
 def _play(
@@ -143,10 +156,11 @@ def _play(
     broken: dict[Session, str],
     socket: Path | None,
     quiet: threading.Event,
+    follower: Follower,
     session: Session,
     directories: SessionDirectories,
 ) -> None:
-    settings.progress(f"session {session}: begins")
+    follower.begins(session)
     try:
         with open_stage(
             session,
@@ -169,7 +183,8 @@ def _play(
         broken[session] = f"{type(error).__name__}: {error} ({Path(line.filename).name}:{line.lineno})"
     if session is Session.CALLS:
         quiet.set()
-    settings.progress(f"session {session}: done")
+    if not recorder.stopped.is_set():  # nobody is told how far a run came that was ended
+        follower.is_over(session)
 
 
 def _last_words(exchange: Exchange) -> str:

@@ -191,6 +191,7 @@ class Life:
         running, self._running = self._running, None
         # Asked for first: of a container that is removed nothing can be read any more.
         self._last_output = _tail(running.output())
+        self._recorder.add_output(self._session, running.lines())
         running.__exit__(None, None, None)
 
     def _tell(self, what: Happening, details: str = "", value: int = 0) -> None:

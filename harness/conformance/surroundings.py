@@ -1,36 +1,65 @@
 """What the user says about the subject's surroundings: runtime, binds, environment, device nodes."""
 
+from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from numaproof.errors import UserError
 from numaproof.harness.runtimes.program import Bind, DeviceNode, Runtime
 from numaproof.harness.runtimes.scratch import run_directory
 from numaproof.harness.runtimes.select import select_local_runtime
 
+VERSION_LABEL = "org.opencontainers.image.version"
 
-def runtime_for(name: str, image: str | None, ending: ExitStack) -> tuple[Runtime, tuple[str, ...]]:
-    """The runtime that a name stands for, and the command that an image has of its own."""
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """What an image says of itself."""
+
+    reference: str = ""  # as the user named it, with its digest; empty: there is no image
+    command: tuple[str, ...] = ()
+    version: str = ""  # by its label; empty: it has none
+
+
+_NO_IMAGE = Image()
+
+
+def runtime_for(name: str, image: str | None, ending: ExitStack) -> tuple[Runtime, Image]:
+    """The runtime that a name stands for, and what an image says of itself."""
     if image:
         if name not in {"auto", "docker"}:
             raise UserError(f"--runtime {name}: an image runs with docker; leave --runtime out")
         return _docker(image, ending)
-    return select_local_runtime(name), ()
+    return select_local_runtime(name), _NO_IMAGE
 
 
-def _docker(image: str, ending: ExitStack) -> tuple[Runtime, tuple[str, ...]]:
+def _docker(image: str, ending: ExitStack) -> tuple[Runtime, Image]:
     from numaproof.harness.runtimes.docker import DockerRuntime, connect, has_image  # noqa: PLC0415 (the SDK takes long to import)
 
     client = connect()
     try:
         if not has_image(client, image):
             raise UserError(f"--image {image}: the engine does not hold it; pull or build it first")
-        config = client.images.get(image).attrs["Config"]
+        told = image_facts(image, client.images.get(image).attrs)
     finally:
         client.close()
     runtime = DockerRuntime(image, ending.enter_context(run_directory("check")))
     ending.callback(runtime.close)
-    return runtime, (*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ()))
+    return runtime, told
+
+
+def image_facts(name: str, attributes: Mapping[str, Any]) -> Image:
+    """What an engine tells of an image; its digest in a registry if it came from one, else that of its content."""
+    config = attributes["Config"]
+    digests = attributes.get("RepoDigests") or ()
+    digest = digests[0].partition("@")[2] if digests else attributes["Id"]
+    return Image(
+        f"{name} ({digest})",
+        (*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ())),
+        (config.get("Labels") or {}).get(VERSION_LABEL, ""),
+    )
 
 
 def parse_bind(text: str) -> Bind:

@@ -3,8 +3,12 @@
 from collections import Counter
 from collections.abc import Collection
 
+import numaproof
 from numaproof.harness.conformance.finding import CheckVerdict
+from numaproof.harness.conformance.printed import plain
 from numaproof.harness.conformance.result import CheckResult, Report
+
+_LONGEST_TEXT = 5000  # what a check has seen may quote the subject, which may say anything at any length
 
 
 def verdict_words(result: CheckResult, known: Collection[str]) -> str:
@@ -18,13 +22,46 @@ def explanation(result: CheckResult) -> list[tuple[str, str]]:
     return [("expected", check.requirement), ("seen", result.seen), ("why", check.why), ("remedy", check.remedy)]
 
 
+def plain_text(text: str) -> str:
+    """A text of several lines in which a terminal and a page find nothing but text."""
+    told = "\n".join(map(plain, text[:_LONGEST_TEXT].split("\n")))
+    return told if len(text) <= _LONGEST_TEXT else f"{told} ..."
+
+
 def title(report: Report) -> str:
     """The resources that were checked."""
-    return ", ".join(report.exchange.resources()) or "no resource"
+    return plain_text(", ".join(report.exchange.resources())) or "no resource"
+
+
+def date(report: Report) -> str:
+    """When it was made; empty: nobody knows."""
+    return report.began.isoformat(timespec="seconds") if report.began else ""
+
+
+def facts(report: Report) -> list[tuple[str, str]]:
+    """What a report says of its own making, each with its name; what nobody knows is left out."""
+    about = report.about
+    told = [
+        ("plugin", plain_text(about.subject)),
+        ("image", plain_text(about.image)),
+        ("plugin version", plain_text(about.version)),
+        ("machine", plain_text(about.machine)),
+        ("runtime", about.runtime),
+        ("suite", f"numaproof {numaproof.__version__}"),
+        ("date", date(report)),
+        ("took", f"{report.seconds:.1f} s"),
+        ("seed", str(report.seed)),
+    ]
+    return [(name, text) for name, text in told if text]
+
+
+def counts(report: Report) -> dict[CheckVerdict, int]:
+    """How many of each verdict that there is."""
+    found = Counter(result.verdict for result in report.results)
+    return {verdict: found[verdict] for verdict in CheckVerdict if found[verdict]}
 
 
 def summary_line(report: Report) -> str:
     """How many of each verdict."""
-    counts = Counter(result.verdict for result in report.results)
-    words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in CheckVerdict if counts[verdict])
+    words = ", ".join(f"{count} {verdict}" for verdict, count in counts(report).items())
     return f"{title(report)}: {words} in {report.seconds:.1f} s (seed {report.seed})"

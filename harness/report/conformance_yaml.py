@@ -1,22 +1,34 @@
 """A report on conformance as plain data, and as YAML."""
 
-from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
 import yaml
 
+import numaproof
+from numaproof.harness.conformance.outcome import outcome
 from numaproof.harness.conformance.result import CheckResult, Report
+from numaproof.harness.report.conformance_words import counts, date
 from numaproof.harness.report.exchange_text import lines_about
+from numaproof.harness.report.printed_text import lines_beside
 
 
 def as_data(report: Report, known: Collection[str] = ()) -> dict[str, Any]:
-    """The whole report as plain data."""
+    """The whole report as plain data; what nobody knows is None."""
+    about = report.about
     return {
         "resources": list(report.exchange.resources()),
+        "conformant": outcome(report, known).conformant,
+        "plugin": about.subject or None,
+        "image": about.image or None,
+        "plugin_version": about.version or None,
+        "machine": about.machine or None,
+        "runtime": about.runtime or None,
+        "suite": numaproof.__version__,
+        "date": date(report) or None,
         "seconds": round(report.seconds, 3),
         "seed": report.seed,
-        "verdicts": dict(Counter(result.verdict.value for result in report.results)),
+        "verdicts": {verdict.value: count for verdict, count in counts(report).items()},
         "checks": [_check_data(result, report, known) for result in report.results],
     }
 
@@ -32,7 +44,9 @@ def _check_data(result: CheckResult, report: Report, known: Collection[str]) -> 
     }
     if result.violated:
         data |= {"known": check.id in known, "why": check.why, "remedy": check.remedy}
+        data["again"] = report.about.command_for(check.id, report.seed) or None
         data["exchange"] = lines_about(check, report.exchange)
+        data["output"] = lines_beside(check, report)
     return data
 
 

@@ -5,20 +5,32 @@ from google.protobuf.message import Message
 from numaproof.harness.conformance.checks.check import Check
 from numaproof.harness.conformance.exchange import Called, Ended, Event, Exchange, Listed, Opened, Registered
 from numaproof.harness.conformance.happenings import Method, Topic
+from numaproof.harness.conformance.printed import plain
 
 _LONGEST_MESSAGE = 600
 _MOST_EVENTS = 60
+_LONGEST_LINE = 5000
 
 
 def lines_about(check: Check, exchange: Exchange) -> list[str]:
-    """The events that a check is judged by, as lines; of many the first and the last."""
-    events = [e for e in exchange.events if e.session in check.sessions and _topics(e) & set(check.about)]
-    events.sort(key=lambda event: event.time)
-    lines = [line(event) for event in events]
+    """The events that a check is judged by, as lines of plain text; of many the first and the last."""
+    lines = [_plain(line(event)) for event in events_about(check, exchange)]
     if len(lines) > _MOST_EVENTS:
         half = _MOST_EVENTS // 2
         lines = [*lines[:half], f"... {len(lines) - 2 * half} more ...", *lines[-half:]]
     return lines
+
+
+def events_about(check: Check, exchange: Exchange) -> list[Event]:
+    """The events that a check is judged by, in the order of time."""
+    events = [e for e in exchange.events if e.session in check.sessions and _topics(e) & set(check.about)]
+    return sorted(events, key=lambda event: event.time)
+
+
+def _plain(text: str) -> str:
+    """What the subject says of itself may be anything, of any length, and of several lines (its last words are)."""
+    lines = [plain(one) for one in text[:_LONGEST_LINE].split("\n")]
+    return "\n".join(lines) if len(text) <= _LONGEST_LINE else "\n".join(lines) + " ..."
 
 
 def _topics(event: Event) -> frozenset[Method | Topic]:

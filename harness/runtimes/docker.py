@@ -5,7 +5,9 @@ import io
 import os
 import signal
 import socket
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Self
@@ -18,7 +20,7 @@ from docker.types import Mount
 from numaproof.errors import UserError
 from numaproof.harness.runtimes.engine.contexts import engine_address
 from numaproof.harness.runtimes.mounts import container_binds
-from numaproof.harness.runtimes.program import Bind, CannotStartError, Finished, Program
+from numaproof.harness.runtimes.program import Bind, CannotStartError, Finished, OutputLine, Program
 from numaproof.harness.waiting import WaitTimeoutError, wait_until
 
 LABEL = "numaproof.run"  # its value names the run's directory, by which an abandoned container is known
@@ -228,6 +230,14 @@ class ContainerProgram:
             return ""  # somebody removed it
         return printed.decode(errors="replace")
 
+    def lines(self) -> list[OutputLine]:
+        """The same, line by line, each with its time."""
+        try:
+            printed: bytes = self._container.logs(stdout=True, stderr=True, tail=5000, timestamps=True)
+        except docker.errors.NotFound:
+            return []
+        return timed_lines(printed, time.time() - time.monotonic())
+
     def execute(self, command: Sequence[str], timeout: float = 60) -> Finished:
         """Run a command where the program runs, and wait for its end."""
         api = self._client.api
@@ -244,6 +254,19 @@ class ContainerProgram:
 
         (code,) = wait_until(codes, timeout=timeout, what="the command's exit code")
         return Finished(code, output.decode(errors="replace"))
+
+
+def timed_lines(printed: bytes, start_of_clock: float) -> list[OutputLine]:
+    """The lines of an engine's log, each behind its time by the engine's clock; ours began at that of the start."""
+    lines = []
+    for line in printed.decode(errors="replace").split("\n"):
+        stamp, _, text = line.partition(" ")
+        try:
+            moment = datetime.fromisoformat(stamp).timestamp()
+        except ValueError:  # the last one is empty
+            continue
+        lines.append(OutputLine(moment - start_of_clock, text))
+    return lines
 
 
 def _frames(stream: bytes) -> Iterator[bytes]:

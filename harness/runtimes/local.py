@@ -16,7 +16,7 @@ from typing import IO, Self
 from numaproof.harness.runtimes.local_init import SHOWN, STARTED
 from numaproof.harness.runtimes.mounts import machine_binds
 from numaproof.harness.runtimes.output import OutputReader
-from numaproof.harness.runtimes.program import Bind, CannotStartError, Finished, Program
+from numaproof.harness.runtimes.program import Bind, CannotStartError, Finished, OutputLine, Program
 from numaproof.harness.waiting import wait_until
 
 _LAUNCHER = str(Path(__file__).with_name("local_init.py"))
@@ -135,6 +135,10 @@ class LocalProgram:
     def output(self) -> str:
         """What it has printed so far, both streams; of a flood the first and the last part."""
         return self._printed.text(complete=self._process.poll() is not None)
+
+    def lines(self) -> list[OutputLine]:
+        """The same, line by line, each with its time."""
+        return self._printed.lines(complete=self._process.poll() is not None)
 
     def execute(self, command: Sequence[str], timeout: float = 60) -> Finished:
         """Run a command where the program runs, and wait for its end."""

@@ -50,6 +50,14 @@ class Finished:
     output: str
 
 
+@dataclass(frozen=True, slots=True)
+class OutputLine:
+    """A line that a program printed, on either stream."""
+
+    time: float | None  # by time.monotonic(), when it began to arrive; None: the runtime does not know
+    text: str
+
+
 class Running(Protocol):
     """A program that was started; leaving its `with` ends it and everything that it started."""
 
@@ -67,6 +75,9 @@ class Running(Protocol):
 
     def output(self) -> str:
         """What it has printed so far, both streams; of a flood the first and the last part."""
+
+    def lines(self) -> list[OutputLine]:
+        """The same, line by line, each with its time."""
 
     def execute(self, command: Sequence[str], timeout: float = 60) -> Finished:
         """Run a command where the program runs, and wait for its end."""

@@ -9,7 +9,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from numaproof.harness.runtimes.program import Bind, CannotStartError, Finished, Program, Running, Runtime
+from numaproof.harness.runtimes.program import (
+    Bind,
+    CannotStartError,
+    Finished,
+    OutputLine,
+    Program,
+    Running,
+    Runtime,
+)
 from numaproof.harness.runtimes.warm.server import TERMINATE
 from numaproof.harness.waiting import wait_until
 
@@ -122,6 +130,10 @@ class _Forked:
             return self._output.read_text(errors="replace")
         except FileNotFoundError:
             return ""
+
+    def lines(self) -> list[OutputLine]:
+        """The same, line by line; a file does not tell when."""
+        return [OutputLine(None, line) for line in self.output().split("\n")[:-1]]
 
     def execute(self, command: Sequence[str], timeout: float = 60) -> Finished:
         """Run a command where the program runs, and wait for its end."""

@@ -51,10 +51,11 @@ class Binder(Client):
     def token(self) -> str:
         return (self.root / "bind.token").read_text().strip()
 
-    def bind(self, name: str, **fields: str) -> api.BindResponse:
+    def bind(self, name: str, numa_node_id: str | None = None, cpu_affinity: str | None = None) -> api.BindResponse:
         reference = name if "/" in name else f"default/{name}"
         permission = (("authorization", f"Bearer {self.token}"),)
-        return self.stub.Bind(api.BindRequest(pod=reference, **fields), metadata=permission, timeout=120)
+        request = api.BindRequest(pod=reference, numa_node_id=numa_node_id, cpu_affinity=cpu_affinity)
+        return self.stub.Bind(request, metadata=permission, timeout=120)
 
     def taint(
         self, *add: Mapping[str, str], remove: Iterable[Mapping[str, str]] = (), timeout: float = 120

@@ -51,9 +51,9 @@ REPORT = Report(
 KNOWN = ("dp/allocate/1",)
 
 
-def printed(report: Report) -> str:
+def printed(report: Report, verbose: bool = False) -> str:
     output = io.StringIO()
-    show(report, Console(file=output, width=200), KNOWN)
+    show(report, Console(file=output, width=200), KNOWN, verbose=verbose)
     return output.getvalue()
 
 
@@ -99,14 +99,25 @@ def test_no_word_of_the_subject_is_markup_in_html() -> None:
     assert page.count("<details>") == 3
 
 
-def test_a_terminal_shows_every_result_and_explains_the_violations() -> None:
+def test_a_terminal_shows_every_result_where_that_is_wanted() -> None:
+    lines = printed(REPORT, verbose=True).splitlines()
+    for line, result in zip(lines[1:], REPORT.results, strict=False):
+        assert [result.check.id, result.check.level, result.verdict] == line.split()[:3]
+    assert "version v1beta1" in lines[1]
+
+
+def test_a_terminal_explains_the_violations_and_ends_with_the_verdict() -> None:
     text = printed(REPORT)
     for result in REPORT.results:
-        assert result.check.id in text
-        is_explained = f"remedy:   {result.check.remedy}" in text
-        assert is_explained is result.violated
-    assert "the suite's own fault:KeyError: 'x'" in text
-    assert text.rstrip().endswith("example.com/gpu: 1 pass, 2 fail, 1 warn, 1 skip, 1 error in 12.3 s (seed 7)")
+        is_explained = result.check.remedy in text
+        assert is_explained is (result.violated and result.check.id not in KNOWN)
+        assert (result.check.id in text) is (result.verdict not in ("pass", "skip"))
+    assert "dp/allocate/1 fail (known): " in text
+    assert ["the", "suite's", "own", "fault:", "KeyError:", "'x'"] in [line.split() for line in text.splitlines()]
+    assert text.splitlines()[-2:] == [
+        "example.com/gpu: 1 pass, 2 fail, 1 warn, 1 skip, 1 error in 12.3 s (seed 7)",
+        "not conformant: dp/list/3, dp/list/8",
+    ]
 
 
 def test_a_check_is_shown_what_it_is_about_in_its_own_sessions() -> None:
