@@ -8,7 +8,9 @@ from numaproof.harness.commands.editor_schema import KINDS, schema_of
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("kind", nargs="?", choices=KINDS, metavar="KIND", help=f"{', '.join(KINDS)}; without it, a list")
+    parser.add_argument(
+        "kind", nargs="?", choices=KINDS, metavar="KIND", help=f"{', '.join(KINDS)}; without it, a list"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
