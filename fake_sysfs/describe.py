@@ -9,7 +9,7 @@ from numaproof.fake_sysfs.alter import without_cpus
 from numaproof.fake_sysfs.describe_cpus import GROUP, HUGEPAGES, Group, Layout, lay_out, read_group
 from numaproof.fake_sysfs.describe_pci import DEVICES, LINK, ROOT, read_links, read_pci
 from numaproof.fake_sysfs.errors import MachineError
-from numaproof.fake_sysfs.forms import Form, Key, any_of, list_of, mapping_of, shape
+from numaproof.fake_sysfs.forms import Form, Key, Later, any_of, list_of, mapping_of, shape
 from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.fake_sysfs.machine import (
     X86_HUGEPAGE_SIZES,
@@ -19,7 +19,7 @@ from numaproof.fake_sysfs.machine import (
     NumaNode,
     SideCache,
 )
-from numaproof.fake_sysfs.section import CPULIST, SIZE_TEXT, TEXT, Section, choice, parsed, whole, whole_number
+from numaproof.fake_sysfs.section import CPULIST, LINE, SIZE_TEXT, TEXT, Section, choice, parsed, whole, whole_number
 from numaproof.fake_sysfs.sizes import parse_size
 from numaproof.fake_sysfs.strict_yaml import Document, Where
 
@@ -29,8 +29,8 @@ _CPU = shape(
     "cpu",
     "What the CPUs are called.",
     {
-        "model": Key(TEXT, "the model's name, as /proc/cpuinfo has it"),
-        "vendor": Key(TEXT, "GenuineIntel, AuthenticAMD, ...; without it, GenuineIntel"),
+        "model": Key(LINE, "the model's name, as /proc/cpuinfo has it"),
+        "vendor": Key(LINE, "GenuineIntel, AuthenticAMD, ...; without it, GenuineIntel"),
         "mhz": Key(whole(1), "their clock; without it, 2000"),
     },
 )
@@ -76,12 +76,22 @@ _DISTANCES = shape(
     },
 )
 _ROW = any_of(list_of(whole()), Form({"type": ["string", "integer"], "minimum": 0, "pattern": r"^[0-9a-fA-FxX\s+]*$"}))
+
+
+def _presets() -> Form:
+    from numaproof.fake_sysfs.catalogue import preset_names  # noqa: PLC0415 (which builds its machines by this file)
+
+    return choice(*preset_names())
+
+
 MACHINE = shape(
     "machine",
     "A machine that need not exist: a shape, and what is special about it; or a preset with changes.",
     {
         "name": Key(TEXT, "what it is called; without it, as the file"),
-        "preset": Key(TEXT, "the machine that it starts from; what is given here replaces what that says"),
+        "preset": Key(
+            any_of(Later(_presets)), "the machine that it starts from; what is given here replaces what that says"
+        ),
         "notes": Key(list_of(TEXT), "what else is known of it"),
         "sources": Key(list_of(TEXT), "where its figures come from"),
         "figures": Key(mapping_of(TEXT), "by figure: what it rests on, where it is not from a source"),

@@ -8,7 +8,7 @@ from typing import Any
 from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.forms import Form, Key, any_of, list_of, mapping_of, shape
 from numaproof.fake_sysfs.machine import Cache, CacheKind, Cpu, CpuKind
-from numaproof.fake_sysfs.section import SIZE_TEXT, TEXT, Section, choice, parsed, whole, whole_number
+from numaproof.fake_sysfs.section import NAME_OR_NONE, SIZE_TEXT, Section, choice, parsed, whole, whole_number
 from numaproof.fake_sysfs.sizes import SIZE, parse_size
 from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.fake_sysfs.validate import MAX_CPUS, MAX_NODES
@@ -48,7 +48,7 @@ CORES = shape(
     {
         "count": Key(whole(1), "how many of them; without it, 1"),
         "threads": Key(whole(1), "CPUs of each; without it, as of the machine or the group"),
-        "kind": Key(TEXT, "on a hybrid machine the name of their kind"),
+        "kind": Key(NAME_OR_NONE, "on a hybrid machine the name of their kind"),
         "mhz": Key(whole(1), "their clock; without it, the CPU's"),
         "caches": Key(CACHES, "their caches, beside those of the machine or the group"),
     },

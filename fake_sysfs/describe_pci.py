@@ -9,8 +9,9 @@ from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.forms import Form, Key, Later, Shape, any_of, exactly_one, list_of, matching, shape
 from numaproof.fake_sysfs.machine import Bar, DeviceLink, DeviceNode, NetInterface, PciDevice, PciRoot
 from numaproof.fake_sysfs.pci import following_address, format_address, split_address
-from numaproof.fake_sysfs.section import TEXT, Section, parsed, whole, whole_number
+from numaproof.fake_sysfs.section import NAME, NAME_OR_NONE, TEXT, Section, parsed, whole, whole_number
 from numaproof.fake_sysfs.strict_yaml import Where
+from numaproof.fake_sysfs.validate import INTERFACE, MAC
 
 # Names for the classes that machines under test have; any other is written as its number, 0x0c0330.
 CLASSES: Mapping[str, int] = {
@@ -36,14 +37,18 @@ _ADDRESS = Form(
     }
 )
 _NODE = whole(-1)
+_INTERFACE = Form({**TEXT.words, "pattern": f"^(?:{INTERFACE.pattern})$"})
+_MAC = matching(re.compile(MAC.pattern.replace("a-f", "a-fA-F")))
+_BUS_RANGE = matching(_BUSES, types=("string", "integer"), minimum=0, examples=["06-0b"])
+_BRIDGE = matching(_ROOT, types=("string", "integer"), minimum=0, examples=["0000:00"])
 _PAIR = matching(_IDS, examples=["10de:20b0"])
-_CLASS = Form({"type": ["string", "integer"], "pattern": f"^(?:{'|'.join(CLASSES)}|0[xX][0-9a-fA-F]{{1,16}})$"})
+_CLASS = matching(re.compile(f"{'|'.join(CLASSES)}|0x[0-9a-fA-F]{{1,16}}"), types=("string", "integer"), minimum=0)
 _NET = shape(
     "net",
     "A network interface.",
     {
-        "name": Key(TEXT, "its name, such as ens1"),
-        "address": Key(TEXT, "its MAC; without it, one that no other has"),
+        "name": Key(_INTERFACE, "its name, such as ens1", required=True),
+        "address": Key(_MAC, "its MAC; without it, one that no other has"),
         "mtu": Key(whole(1), "its MTU; without it, 1500"),
         "speed": Key(whole(-1), "Mb/s; -1: unknown, as of a link that is down"),
     },
@@ -55,7 +60,7 @@ _VFS = shape(
         "total": Key(whole(), "how many there can be; without it, as many as there are"),
         "count": Key(whole(), "how many there are"),
         "id": Key(_PAIR, "vendor and device; without it, those of the function"),
-        "driver": Key(TEXT, "the driver that is bound"),
+        "driver": Key(NAME_OR_NONE, "the driver that is bound"),
         "first": Key(_ADDRESS, "the address of the first; without it, the next one"),
         "net": Key(TEXT, "what their network interfaces' names begin with"),
         "iommu-group": Key(whole(), "the IOMMU group of the first; the others follow"),
@@ -70,14 +75,12 @@ _DEVICE: Shape = shape(
         "class": Key(_CLASS, f"its class: {', '.join(CLASSES)}, or a number such as 0x030200"),
         "subsystem": Key(_PAIR, "vendor and device of the subsystem"),
         "node": Key(_NODE, "its NUMA node; without it, that of what it is behind; -1: the firmware does not say"),
-        "driver": Key(TEXT, "the driver that is bound"),
-        "buses": Key(
-            matching(_BUSES, types=("string", "integer"), examples=["06-0b"]), "the buses behind it, hexadecimal"
-        ),
+        "driver": Key(NAME_OR_NONE, "the driver that is bound"),
+        "buses": Key(_BUS_RANGE, "the buses behind it, hexadecimal"),
         "devices": Key(list_of(Later(lambda: _DEVICE)), "the devices behind it"),
         "vfs": Key(_VFS, "its virtual functions"),
-        "net": Key(list_of(any_of(TEXT, _NET)), "its network interfaces: names, or mappings"),
-        "infiniband": Key(list_of(TEXT), "its RDMA devices, such as mlx5_0"),
+        "net": Key(list_of(any_of(_INTERFACE, _NET)), "its network interfaces: names, or mappings"),
+        "infiniband": Key(list_of(NAME), "its RDMA devices, such as mlx5_0"),
         "iommu-group": Key(whole(), "its IOMMU group; without it, there is no IOMMU"),
         "files": Key(list_of(matching(_FILE, examples=["char 226:0 drm/card0"])), "device files: kind, numbers, path"),
         "bars": Key(list_of(list_of(whole(), least=3, maxItems=3)), "lines of its resource file: [start, end, flags]"),
@@ -88,9 +91,7 @@ ROOT = shape(
     "hostBridge",
     "A host bridge, with the devices behind it.",
     {
-        "root": Key(
-            matching(_ROOT, types=("string", "integer"), examples=["0000:00"]), "its domain and bus", required=True
-        ),
+        "root": Key(_BRIDGE, "its domain and bus", required=True),
         "node": Key(_NODE, "the NUMA node of the devices behind it; without it, -1"),
         "devices": Key(DEVICES, "the devices behind it"),
     },

@@ -94,7 +94,7 @@ def mapping_of(form: Form, **more: Any) -> Form:
     return Form({"type": "object", "additionalProperties": form, **more})
 
 
-def any_of(*forms: Form) -> Form:
+def any_of(*forms: Form | Later) -> Form:
     """A value of one of several forms."""
     return Form({"anyOf": list(forms)})
 

@@ -10,6 +10,7 @@ from numaproof.fake_sysfs.forms import Form, Shape, matching
 from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.fake_sysfs.sizes import SIZE, parse_size
 from numaproof.fake_sysfs.strict_yaml import Document, Where, YamlError, load, read
+from numaproof.fake_sysfs.validate import PLAIN_NAME
 
 T = TypeVar("T")
 
@@ -18,6 +19,9 @@ T = TypeVar("T")
 _WHOLE = {-1: r"[+-]?0*[01]|\+?[0-9]{1,19}", 0: r"\+?[0-9]{1,19}", 1: r"\+?0*[1-9][0-9]{0,18}"}
 _HEX = {-1: r"0[xX][0-9a-fA-F]{1,16}", 0: r"0[xX][0-9a-fA-F]{1,16}", 1: r"0[xX]0*[1-9a-fA-F][0-9a-fA-F]{0,15}"}
 TEXT = Form({"type": ["string", "number", "boolean", "null"]})
+LINE = Form({"type": ["string", "number", "boolean", "null"], "pattern": r"^\S(?:.*\S)?$"})
+NAME = Form({**TEXT.words, "pattern": f"^(?:{PLAIN_NAME.pattern})$", "minimum": 0})
+NAME_OR_NONE = Form({**NAME.words, "pattern": f"^(?:{PLAIN_NAME.pattern})?$"})
 SIZE_TEXT = matching(SIZE, types=("string", "number"), minimum=0, examples=["64GiB", "512MiB", "32KiB"])
 CPULIST = Form(
     {

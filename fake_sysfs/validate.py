@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 MAX_CPUS = 65536  # far above the kernel's 8192; masks are written out, so there has to be a limit
 MAX_NODES = 1024  # the kernel's largest MAX_NUMNODES
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
-_INTERFACE = re.compile(r"[^\s/:]{1,15}")
-_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2})*")
+PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+INTERFACE = re.compile(r"[^\s/:]{1,15}")
+MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2})*")
 
 
 def check_machine(machine: "Machine") -> None:
@@ -145,7 +145,7 @@ def _check_kinds(at: str, machine: "Machine", online: set[int]) -> None:
     _check_unique(at, "cpu kind", [kind.name for kind in machine.kinds])
     seen: set[int] = set()
     for kind in machine.kinds:
-        if not _NAME.fullmatch(kind.name) or kind.mhz <= 0 or not kind.cpus:
+        if not PLAIN_NAME.fullmatch(kind.name) or kind.mhz <= 0 or not kind.cpus:
             raise MachineError(f"{at}: cpu kind {kind.name!r}: needs a plain name, online CPUs and mhz above 0")
         strange = set(kind.cpus) - online
         if strange:
@@ -234,23 +234,23 @@ def _check_contents(place: str, device: PciDevice) -> None:
     ids = (device.vendor, device.device, device.subsystem_vendor, device.subsystem_device)
     if not all(0 <= number <= 0xFFFF for number in ids) or not 0 <= device.class_code <= 0xFFFFFF:
         raise MachineError(f"{place}: vendor and device ids have 16 bits, the class 24")
-    if device.driver is not None and not _NAME.fullmatch(device.driver):
+    if device.driver is not None and not PLAIN_NAME.fullmatch(device.driver):
         raise MachineError(f"{place}: driver {device.driver!r}: must be a plain name")
     if device.iommu_group is not None and device.iommu_group < 0:
         raise MachineError(f"{place}: iommu_group {device.iommu_group}: must not be negative")
     for name in device.infiniband:
-        if not _NAME.fullmatch(name):
+        if not PLAIN_NAME.fullmatch(name):
             raise MachineError(f"{place}: RDMA device {name!r}: must be a plain name")
     for interface in device.net:
-        if not _INTERFACE.fullmatch(interface.name) or interface.name in (".", ".."):
+        if not INTERFACE.fullmatch(interface.name) or interface.name in (".", ".."):
             raise MachineError(f"{place}: network interface {interface.name!r}: at most 15 characters, no / or :")
-        if not _MAC.fullmatch(interface.address):
+        if not MAC.fullmatch(interface.address):
             raise MachineError(f"{place}: {interface.name}: address {interface.address!r}: write 02:00:00:00:00:01")
         if interface.mtu < 1 or interface.speed < -1:
             raise MachineError(f"{place}: {interface.name}: mtu above 0, speed in Mb/s or -1")
     for node in device.nodes:
         parts = node.path.split("/")
-        if len(parts) < 2 or not all(_NAME.fullmatch(part) for part in parts) or node.major < 0 or node.minor < 0:
+        if len(parts) < 2 or not all(PLAIN_NAME.fullmatch(part) for part in parts) or node.major < 0 or node.minor < 0:
             raise MachineError(f"{place}: device node {node.path!r}: write it as drm/card0 with its major and minor")
     if len(device.bars) > 13 or any(min(bar.start, bar.end, bar.flags) < 0 for bar in device.bars):
         raise MachineError(f"{place}: {len(device.bars)} bars: at most 13, none negative")

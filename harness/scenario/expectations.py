@@ -28,7 +28,7 @@ _OF_ADMITTED = ("aligned", "numa", "nodes", "containers", "cost", "confined", "e
 _CALLS = ("Allocate", "GetPreferredAllocation", "GetPreferredAllocations", "ListAndWatch", "PreStartContainer")
 _NODES = list_of(Form({"type": "integer"}))
 _COUNTS = mapping_of(Form({**COUNT.words, "type": ["integer", "string"]}))
-_CPUS = any_of(Form({"type": ["string", "integer"], "pattern": r"core|^[0-9,\s-]*$"}), _COUNTS)
+_CPUS = any_of(Form({"type": ["string", "integer"], "minimum": 0, "pattern": r"core|^[0-9,\s-]*$"}), _COUNTS)
 _DEVICES = mapping_of(any_of(Form({"type": "integer"}), Form({"type": "array"}), _COUNTS))
 _SIZES = mapping_of(Form({**SIZE.words, "type": ["integer", "string"]}))
 
