@@ -6,7 +6,14 @@ import stat
 from pathlib import Path
 from typing import NoReturn
 
-from numaproof.fake_sysfs.catalogue import preset, preset_description, preset_names
+from numaproof.fake_sysfs.catalogue import (
+    SUITE_MACHINES,
+    machine_beside,
+    machine_names,
+    preset,
+    preset_description,
+    preset_names,
+)
 from numaproof.fake_sysfs.describe import KEYS, describe
 from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.hwloc_string import is_synthetic, parse_synthetic
@@ -15,11 +22,12 @@ from numaproof.fake_sysfs.paste import LARGEST
 from numaproof.fake_sysfs.read import read
 from numaproof.fake_sysfs.section import read_yaml
 from numaproof.fake_sysfs.texts.words import are_words
+from numaproof.near import did_you_mean
 
 # For help texts.
 MACHINE = (
-    "a preset, a YAML file, an hwloc string, a tree, a snapshot tarball, a file with the text of `numactl -H` or"
-    " `lscpu` or with lstopo's XML, a few words such as `2 nodes x 16 CPUs, 125Gi`, or `host`"
+    "a name of `numaproof machine list`, a YAML file, an hwloc string, a tree, a snapshot tarball, a file with the text"
+    " of `numactl -H` or `lscpu` or with lstopo's XML, a few words such as `2 nodes x 16 CPUs, 125Gi`, or `host`"
 )
 
 _MACHINE_FILES = (".yaml", ".yml")
@@ -30,11 +38,13 @@ _LONGEST_TOLD = 100  # characters of an argument that a message repeats
 
 
 def parse_machine(text: str) -> Machine:
-    """The machine that an argument means: a preset's name, a path, an hwloc synthetic string, `host`, or words."""
+    """The machine that an argument means: a name that is known, a path, an hwloc synthetic string, `host`, or words."""
     if text == "host":
         return read("/")
     if text in preset_names():
         return preset(text)
+    if file := machine_beside(SUITE_MACHINES, text):
+        return describe(read_yaml(file), preset_description)
     path = Path(text)
     there = os.path.lexists(path)
     if not there and (told := _told(text)):
@@ -48,10 +58,11 @@ def parse_machine(text: str) -> Machine:
         return _yaml_or_text(path)
     if stat.S_ISREG(mode) or stat.S_ISFIFO(mode):
         return _text_or_archive(path)
-    names = ", ".join(preset_names())
+    names = machine_names()
     raise MachineError(
         f"machine {_shown(text)}: is neither a file, a directory, an hwloc string, words such as"
-        f" `2 nodes x 16 CPUs, 125Gi`, `host` nor a preset ({names})"
+        f" `2 nodes x 16 CPUs, 125Gi`, `host` nor a known name"
+        f" ({', '.join(names)}){did_you_mean(text, (*names, 'host'))}"
     )
 
 

@@ -6,7 +6,6 @@ example.com/foo/id0-1:
     - example.com/bar/card0-3
 """
 
-import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from numaproof.fake_sysfs.forms import Form, list_of, mapping_of
 from numaproof.fake_sysfs.instance_names import parse_names
 from numaproof.fake_sysfs.overlaps import repeated_pair
 from numaproof.fake_sysfs.strict_yaml import Document, Where
+from numaproof.near import nearest
 
 MOST_INSTANCES = 65_536  # of all resources of a file together
 MOST_NAMED = 1 << 20  # instances that the different spellings of a file stand for, some of them again and again
@@ -158,7 +158,7 @@ class _Names:
             resource, ids = self._read[text]
             for one in ids if resource in self._sources else ():
                 if _shape(one) not in shapes[resource]:
-                    [near] = difflib.get_close_matches(one, sorted(self._sources[resource]), 1, 0)
+                    near = nearest(one, sorted(self._sources[resource]), 0)
                     raise CostFileError(
                         f'{where}: "{resource}/{one}" is unknown: no key names it, nor is it called as those of '
                         f"{resource} are; did you mean {resource}/{near}?"

@@ -12,6 +12,7 @@ from numaproof.fake_sysfs.section import NAME_OR_NONE, SIZE_TEXT, Section, choic
 from numaproof.fake_sysfs.sizes import SIZE, parse_size
 from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.fake_sysfs.validate import MAX_CPUS, MAX_NODES
+from numaproof.near import did_you_mean
 
 _CACHES: Mapping[str, tuple[int, CacheKind]] = {
     "l1d": (1, "Data"),
@@ -161,7 +162,9 @@ def read_caches(section: Section) -> Mapping[str, CacheShape]:
 
 def _cache_shape(where: Where, name: str, item: Any) -> CacheShape:
     if name not in _CACHES:
-        raise MachineError(f"{where}: no such cache; the known ones are {', '.join(_CACHES)}")
+        raise MachineError(
+            f"{where}: no such cache; the known ones are {', '.join(_CACHES)}{did_you_mean(name, _CACHES)}"
+        )
     if isinstance(item, str):
         return CacheShape(parsed(item, where, parse_size) // 1024 * 1024, _DEFAULT_SHARE[name])
     section = Section(where, item, CACHE)

@@ -8,6 +8,7 @@ from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.machine import Cache, CacheKind, Cpu, Machine, NumaNode
 from numaproof.fake_sysfs.sizes import parse_size
 from numaproof.fake_sysfs.validate import MAX_CPUS
+from numaproof.near import did_you_mean
 
 _ALIASES = {
     "numa": "numa",
@@ -92,7 +93,8 @@ def _levels(text: str) -> list[_Level]:
         name = _type(match["type"]) if match["type"] else ""
         if name is None:
             known = "pack, die, numa, group, l1..l5, core, pu"
-            raise _wrong(text, f"{match['type']}: no such level; the known ones are {known}")
+            meant = did_you_mean(match["type"], _ALIASES)
+            raise _wrong(text, f"{match['type']}: no such level; the known ones are {known}{meant}")
         arity = int(match["arity"])
         if arity < 1:
             raise _wrong(text, f"{match[0].strip()}: a level has at least one object")
@@ -115,7 +117,9 @@ def _attributes(text: str, inside: str | None, known: tuple[str, ...]) -> _Given
     for word in (inside or "").split():
         name, equals, value = word.partition("=")
         if not equals or name not in known:
-            raise _wrong(text, f"({word}): no such attribute; the known ones are {', '.join(known)}")
+            raise _wrong(
+                text, f"({word}): no such attribute; the known ones are {', '.join(known)}{did_you_mean(name, known)}"
+            )
         found[name] = value
     return _Given(found)
 

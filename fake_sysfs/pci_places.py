@@ -1,12 +1,12 @@
 """Where PCI functions stand: their host bridge, the bridges on the way to it, their NUMA node."""
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.machine import Machine
 from numaproof.fake_sysfs.pci import PciDevice
+from numaproof.near import nearest
 
 # Devices by their addresses, or whatever a predicate holds of.
 Selection = Iterable[str] | Callable[[PciDevice], bool]
@@ -60,7 +60,7 @@ def select(machine: Machine, devices: Selection, known: Mapping[str, Place]) -> 
     chosen = dict.fromkeys(devices)
     for address in chosen:
         if address not in known:
-            near = difflib.get_close_matches(address, known, 1, 0)
-            remedy = f"the nearest known address is {near[0]}" if near else "it has no PCI devices at all"
+            near = nearest(address, known, 0)
+            remedy = f"the nearest known address is {near}" if near else "it has no PCI devices at all"
             raise MachineError(f"{machine.name}: has no PCI device {address!r}; {remedy}")
     return tuple(device.address for device in machine.devices() if device.address in chosen)

@@ -11,6 +11,7 @@ from numaproof.fake_sysfs.lists import parse_cpulist
 from numaproof.fake_sysfs.sizes import SIZE, parse_size
 from numaproof.fake_sysfs.strict_yaml import Document, Where, YamlError, load, read
 from numaproof.fake_sysfs.validate import PLAIN_NAME
+from numaproof.near import did_you_mean
 
 T = TypeVar("T")
 
@@ -83,7 +84,8 @@ class Section:
             raise MachineError(f"{where}: {_short(data)} is not a mapping; its keys are {', '.join(known)}")
         unknown = sorted(set(data) - set(known))
         if unknown:
-            raise MachineError(f"{where.at(unknown[0])}: unknown key; the known ones are {', '.join(known)}")
+            meant = did_you_mean(unknown[0], known)
+            raise MachineError(f"{where.at(unknown[0])}: unknown key; the known ones are {', '.join(known)}{meant}")
 
     def __contains__(self, key: str) -> bool:
         return key in self.data

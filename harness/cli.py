@@ -4,7 +4,7 @@ import importlib
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import ModuleType
 
 import numaproof
@@ -49,19 +49,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 128 + signal.SIGINT
 
 
+def whole_parser() -> Parser:
+    """The parser of every command, with all of their arguments."""
+    return _parser(COMMANDS)
+
+
 def _run(arguments: list[str]) -> int:
+    chosen = arguments[0] if arguments else ""
+    # Nobody will ask for the others, and scenarios start hundreds of nodes.
+    parser = _parser([chosen]) if chosen in COMMANDS else _parser([], COMMANDS)
+    args = parser.parse_args(arguments)
+    return int(_module(args.command).run(args))
+
+
+def _parser(given: Iterable[str], named: Iterable[str] = ()) -> Parser:
+    """A parser of some commands with their arguments, and of others by their names alone."""
     parser = Parser(prog="numaproof", description="Prove NUMA alignment without NUMA hardware.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     parser.add_argument("--version", action="version", version=f"numaproof {numaproof.__version__}")
-    chosen = arguments[0] if arguments else None
-    for name, summary in COMMANDS.items():
-        if chosen in COMMANDS and name != chosen:
-            continue  # nobody will ask for it, and scenarios start hundreds of nodes
-        command = add_command(commands, name, summary, ())
-        if name == chosen:
-            _module(name).add_arguments(command)
-    args = parser.parse_args(arguments)
-    return int(_module(args.command).run(args))
+    for name in given:
+        _module(name).add_arguments(add_command(commands, name, COMMANDS[name], ()))
+    for name in named:
+        add_command(commands, name, COMMANDS[name], ())
+    return parser
 
 
 def _module(command: str) -> ModuleType:

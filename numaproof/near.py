@@ -3,14 +3,17 @@
 import difflib
 from collections.abc import Iterable
 
-_LONGEST = 60  # characters that are compared: what is longer is not a slip of a finger
+_LONGEST = 60  # characters that are compared: what is longer is not a slip of the finger
+_LOOKED_AT = 3  # names that are as alike, or nearly so
 
 
 def nearest(word: object, known: Iterable[str], alike: float = 0.6) -> str | None:
     """The known name that is most like a word, upper or lower case; None: none is as alike as that (0 to 1)."""
     names = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(str(word)[:_LONGEST].lower(), names, 1, alike)
-    return names[near[0]] if near else None
+    meant = str(word)[:_LONGEST].lower()
+    near = difflib.get_close_matches(meant, names, _LOOKED_AT, alike)
+    # Letters in another order are a slip of the finger, and count as more alike than a wrong one.
+    return next((names[one] for one in near if sorted(one) == sorted(meant)), names[near[0]] if near else None)
 
 
 def did_you_mean(word: object, known: Iterable[str], alike: float = 0.6) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from numaproof.fake_sysfs.strict_yaml import YamlError, read
+from numaproof.near import did_you_mean
 from numaproof.plugins_mock.boards import BOARDS
 from numaproof.plugins_mock.devices import MockDevice
 from numaproof.plugins_mock.errors import PluginError
@@ -14,6 +15,7 @@ from numaproof.plugins_mock.links import Links, best_partition, best_sets, links
 from numaproof.plugins_mock.service import Preferred
 from numaproof.plugins_mock.sysfs import pci_functions
 
+_KEYS = ("id", "numa", "healthy", "links")  # of a device in a file
 PREFERENCES = ("links", "partition", "lowest", "none")
 
 
@@ -53,9 +55,11 @@ def read_devices(path: Path) -> tuple[tuple[MockDevice, ...], Links]:
 def _device(row: Any, where: str) -> MockDevice:
     if not isinstance(row, Mapping) or not isinstance(row.get("id"), str | int):
         raise PluginError(f"{where}: {row!r} is not a device; write {{id: a, numa: [0]}}")
-    unknown = sorted(set(row) - {"id", "numa", "healthy", "links"}, key=str)
+    unknown = sorted(set(row) - set(_KEYS), key=str)
     if unknown:
-        raise PluginError(f"{where}: unknown key {unknown[0]!r}; known: id, numa, healthy, links")
+        raise PluginError(
+            f"{where}: unknown key {unknown[0]!r}; known: {', '.join(_KEYS)}{did_you_mean(unknown[0], _KEYS)}"
+        )
     numa = row.get("numa")
     numa = [numa] if isinstance(numa, int) else numa
     if numa is not None and not (isinstance(numa, list) and all(isinstance(node, int) for node in numa)):
@@ -86,7 +90,7 @@ def machine_links(root: Path) -> dict[tuple[str, str], int]:
 def board_devices(name: str) -> tuple[tuple[MockDevice, ...], Links]:
     """The GPUs and links of a board by name."""
     if name not in BOARDS:
-        raise PluginError(f"--board {name}: no such board; known: {', '.join(BOARDS)}")
+        raise PluginError(f"--board {name}: no such board; known: {', '.join(BOARDS)}{did_you_mean(name, BOARDS)}")
     board = BOARDS[name]
     return tuple(MockDevice(gpu, numa) for gpu, numa in board.numa.items()), board.links
 

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from numaproof.near import did_you_mean
 from numaproof.plugins_mock.errors import PluginError
 
 # gRPC's, in its order: whoever only reads faults does not wait for gRPC to be imported.
@@ -171,13 +172,16 @@ def parse_fault(text: str) -> tuple[str, Fault]:
 
 def _check(call: str, fault: Fault) -> None:
     if call not in FAULTS:
-        raise PluginError(f"fault {call}={fault.kind}: no call {call!r}; known: {', '.join(FAULTS)}")
+        meant = did_you_mean(call, FAULTS)
+        raise PluginError(f"fault {call}={fault.kind}: no call {call!r}; known: {', '.join(FAULTS)}{meant}")
     if fault.kind not in FAULTS[call]:
         known = ", ".join(FAULTS[call])
-        raise PluginError(f"fault {call}={fault.kind}: {call} has no fault {fault.kind!r}; known: {known}")
+        meant = did_you_mean(fault.kind, FAULTS[call])
+        raise PluginError(f"fault {call}={fault.kind}: {call} has no fault {fault.kind!r}; known: {known}{meant}")
     if fault.kind == "error" and fault.value and fault.value not in STATUS_CODES:
         known = ", ".join(code for code in STATUS_CODES if code != "OK")
-        raise PluginError(f"fault {call}=error:{fault.value}: not a gRPC status code; known: {known}")
+        meant = did_you_mean(fault.value, STATUS_CODES)
+        raise PluginError(f"fault {call}=error:{fault.value}: not a gRPC status code; known: {known}{meant}")
     if fault.kind in {
         "delay",
         "drop",

@@ -85,6 +85,12 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--health-file", type=Path, metavar="FILE", help="unhealthy ids, one a line; read all the time")
     parser.add_argument("--record", type=Path, metavar="FILE", help="append every call as a line of JSON")
     parser.add_argument("--dry-run", action="store_true", help="print the devices, and end")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="with --dry-run, as JSON: resource, and devices, each with id, numa (null: no topology), healthy;"
+        " with --list-faults: `faults` by call and kind",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -98,6 +104,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    if args.list_faults and args.json:
+        print(json.dumps({"faults": FAULTS}, indent=2))
+        return 0
     if args.list_faults:
         for call, kinds in FAULTS.items():
             for fault, meaning in kinds.items():
@@ -107,6 +116,12 @@ def _run(args: argparse.Namespace) -> int:
     resource = args.resource or kind.resource
     devices, links = _devices(args)
     costs = _costs(args, resource, devices)
+    if args.dry_run and args.json:
+        listed = [{"id": one.id, "numa": one.numa, "healthy": one.healthy} for one in devices]
+        print(json.dumps({"resource": resource, "devices": listed}, indent=2))
+        return 0
+    if args.json:
+        raise PluginError("--json: goes with --dry-run or --list-faults; add one of them")
     if args.dry_run:
         for device in devices:
             print(device.id, *(f"node{node}" for node in device.numa or ()), "" if device.healthy else "unhealthy")

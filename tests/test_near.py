@@ -22,3 +22,7 @@ def test_who_names_many_things_wants_to_be_sure() -> None:
 
 def test_the_known_names_keep_their_case() -> None:
     assert nearest("topologymanagerpolicy", ["topologyManagerPolicy"]) == "topologyManagerPolicy"
+
+
+def test_letters_in_another_order_are_more_alike_than_a_wrong_one() -> None:
+    assert nearest("noeds", ["notes", "nodes", "noise"]) == "nodes"

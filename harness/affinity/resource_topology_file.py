@@ -15,6 +15,7 @@ from numaproof.harness.affinity.zones import CPU
 from numaproof.harness.pods.quantity import milli_value, parse_amount, value
 from numaproof.harness.topology.bitmask import MAX_NODE
 from numaproof.harness.vocabulary import POLICIES, SCOPES
+from numaproof.near import did_you_mean
 
 LISTS: Final = ("List", f"{KIND}List")
 _GROUP: Final = "topology.node.k8s.io/"
@@ -85,7 +86,9 @@ def _policy(content: Mapping[str, Any], where: Where) -> tuple[str, str]:
     for index, word in enumerate(_optional_list(content.get("topologyPolicies"), at)):
         text = _text(word, at.at(index))
         if text not in _WORDS:
-            raise UserError(f"{at.at(index)}: {text!r} is unknown; choose one of {', '.join(_WORDS)}")
+            raise UserError(
+                f"{at.at(index)}: {text!r} is unknown; choose one of {', '.join(_WORDS)}{did_you_mean(text, _WORDS)}"
+            )
         policy, scope = _WORDS[text]
     at = where.at("attributes")
     for index, entry in enumerate(_optional_list(content.get("attributes"), at)):
@@ -137,7 +140,7 @@ def _amount(resource: str, text: Any, where: Where) -> int:
 
 def _one_of(given: Any, known: tuple[str, ...], where: Where) -> str:
     if given not in known:
-        raise UserError(f"{where}: {given!r} is unknown; choose one of {', '.join(known)}")
+        raise UserError(f"{where}: {given!r} is unknown; choose one of {', '.join(known)}{did_you_mean(given, known)}")
     return str(given)
 
 

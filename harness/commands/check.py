@@ -1,11 +1,12 @@
 """`numaproof check`: whether a device plugin does what the kubelet requires of it."""
 
 import argparse
+import json
 import os
 import random
 import shlex
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -78,6 +79,11 @@ def add_arguments(parser: Parser) -> None:
     what.add_argument("--features", metavar="NAME,...", help="take these features as offered, whatever it says")
     what.add_argument("--known-failures", type=Path, metavar="FILE", help="ids that must still fail, one a line")
     what.add_argument("--dry-run", action="store_true", help="list the checks, and end")
+    what.add_argument(
+        "--json",
+        action="store_true",
+        help="with --dry-run, as JSON: `checks`, each with id, title, level, requirement, why, remedy, feature, since",
+    )
     what.add_argument("--timeout", type=float, metavar="SECONDS", help="for what the plugin has to do (30)")
     what.add_argument("--start-timeout", type=float, metavar="SECONDS", help="from start to registration (60)")
     what.add_argument("--one-by-one", action="store_true", default=None, help="never run two instances of it at once")
@@ -99,9 +105,10 @@ def run(args: argparse.Namespace) -> int:
     add_file_options(args)
     checks = select(args.level or "may", args.only or (), args.exclude or ())
     if args.dry_run:
-        for check in checks:
-            print(f"{check.id:15} {check.level.value:7} {check.title}")
+        _list(checks, as_json=args.json)
         return CONFORMANT
+    if args.json:
+        raise UserError("--json: goes with --dry-run; what a run found is written by --yaml FILE or --junit FILE")
     known = read_known_failures(args.known_failures) if args.known_failures else frozenset()
     if args.repeat is not None and args.repeat < 1:
         raise UserError(f"--repeat {args.repeat}: give at least 1")
@@ -125,6 +132,15 @@ def run(args: argparse.Namespace) -> int:
             if not outcome(report, known).conformant:
                 return NOT_CONFORMANT
     return CONFORMANT
+
+
+def _list(checks: Sequence[Check], *, as_json: bool) -> None:
+    if as_json:
+        keys = ("id", "title", "level", "requirement", "why", "remedy", "feature", "since")
+        print(json.dumps({"checks": [{key: getattr(check, key) for key in keys} for check in checks]}, indent=2))
+        return
+    for check in checks:
+        print(f"{check.id:15} {check.level.value:7} {check.title}")
 
 
 def _refuse_bad_places(args: argparse.Namespace) -> None:

@@ -1,11 +1,11 @@
 """`numaproof cost`: which instances of the requested resources are nearest to one another, drawn and explained."""
 
 import argparse
-import difflib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from numaproof import fake_sysfs
 from numaproof.errors import UserError
@@ -20,12 +20,18 @@ from numaproof.harness.cost.names import Instance, layer_order, parse_names
 from numaproof.harness.cost.solve import DEFAULT_SEED
 from numaproof.harness.report.cost_answer import Answer, answer
 from numaproof.harness.report.cost_explain import explain_lines
-from numaproof.harness.report.cost_json import as_json
+from numaproof.harness.report.cost_json import as_json, explanation_as_json, graph_as_json
 from numaproof.harness.report.cost_svg import svg
 from numaproof.harness.report.cost_system import system_lines
+from numaproof.harness.report.cost_system_json import system_as_json
 from numaproof.harness.report.cost_text import graph_lines, solve_lines
 from numaproof.harness.report.cost_words import plain
+from numaproof.near import did_you_mean
 
+_SOLVED = (
+    "chosen, cost, raw_cost, optimal, bound, gap, greedy, annealed, seed, unlisted, and edges: pairs with between,"
+    " there, back, cost"
+)
 _EXAMPLE = "cpu=1,example.com/gpu=2"
 _COUNT = re.compile(r"-?[0-9]{1,9}")  # larger than any machine has of anything
 
@@ -35,14 +41,32 @@ def add_arguments(parser: Parser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     solve = actions.add_parser("solve", help="the cheapest set, its cost edge by edge, and what is proven about it")
     _add_common(solve)
-    solve.add_argument("--json", action="store_true", help="as JSON, with every pair")
+    solve.add_argument(
+        "--json",
+        action="store_true",
+        help=f"as JSON: {_SOLVED}",
+    )
     graph = actions.add_parser(
         "graph", help="draw the layered graph, with the chosen set; of a machine alone, its system devices"
     )
     _add_common(graph)
-    graph.add_argument("--svg", metavar="FILE", type=Path, help="draw it into this file instead, as a picture")
+    form = graph.add_mutually_exclusive_group()
+    form.add_argument(
+        "--json",
+        action="store_true",
+        help="as JSON: layers with resource, wanted, vertices; edges with between (the numbers of two vertices) and"
+        " cost; chosen, cost, optimal. Of a machine alone: nodes with id, distances, memory, cpus; devices with"
+        " address, resource, numa_node, bridges; links with between and cost",
+    )
+    form.add_argument("--svg", metavar="FILE", type=Path, help="draw it into this file instead, as a picture")
     explain = actions.add_parser("explain", help="why this set: walk, search, proof, what weighs most, unlisted pairs")
     _add_common(explain)
+    explain.add_argument(
+        "--json",
+        action="store_true",
+        help=f"as JSON: {_SOLVED}; and walk, greedy, layer by layer: resource, ids, units, increment, alternatives;"
+        " searched, greedy_chosen, other_rule",
+    )
 
 
 def _add_common(parser: Parser) -> None:
@@ -69,7 +93,11 @@ def run(args: argparse.Namespace) -> int:
         "explain": _explain,
     }
     if args.action == "graph" and args.machine and not args.costs and args.request is None and args.svg is None:
-        _print(system_lines(fake_sysfs.parse_machine(args.machine)))
+        machine = fake_sysfs.parse_machine(args.machine)
+        if args.json:
+            _print_json(system_as_json(machine))
+        else:
+            _print(system_lines(machine))
         return 0
     request = _request(args.request)
     costs = _costs(args)
@@ -83,12 +111,15 @@ def run(args: argparse.Namespace) -> int:
 
 def _solve(found: Answer, args: argparse.Namespace) -> None:
     if args.json:
-        print(json.dumps(as_json(found), indent=2))
+        _print_json(as_json(found))
     else:
         _print(solve_lines(found))
 
 
 def _graph(found: Answer, args: argparse.Namespace) -> None:
+    if args.json:
+        _print_json(graph_as_json(found))
+        return
     if args.svg is None:
         _print(graph_lines(found))
         return
@@ -97,7 +128,14 @@ def _graph(found: Answer, args: argparse.Namespace) -> None:
 
 
 def _explain(found: Answer, args: argparse.Namespace) -> None:
-    _print(explain_lines(found))
+    if args.json:
+        _print_json(explanation_as_json(found))
+    else:
+        _print(explain_lines(found))
+
+
+def _print_json(content: Mapping[str, Any]) -> None:
+    print(json.dumps(content, indent=2))
 
 
 def _print(lines: Iterable[str]) -> None:
@@ -128,8 +166,8 @@ def _available(costs: Costs, without: str | None) -> Mapping[str, tuple[str, ...
         unknown = next((one for one in ids if one not in known), None)
         if unknown is not None:
             names = [f"{name}/{one}" for name, instances in costs.instances.items() for one in instances]
-            [near] = difflib.get_close_matches(f"{resource}/{unknown}", names, 1, 0)
-            raise UserError(f"--without: there is no {resource}/{unknown}; did you mean {near}?")
+            meant = did_you_mean(f"{resource}/{unknown}", names, 0)
+            raise UserError(f"--without: there is no {resource}/{unknown}{meant}")
         taken.update(Instance(resource, one) for one in ids)
     return {
         resource: tuple(one for one in ids if Instance(resource, one) not in taken)

@@ -55,7 +55,12 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--pod-resources", metavar="SOCKET", help="the PodResources socket of a kubelet that runs")
     parser.add_argument("--log", metavar="FILE", help="a kubelet's log at --v=4, to compare its hints")
     parser.add_argument("--semantics", choices=SEMANTICS, default="current", help="kubelet v1.36, or the KEP's")
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="as JSON: pod, policy, scope, verdict, blame, why, placement, decisions, remedies, remarks, matrix (of"
+        " every policy and scope), and what was assumed",
+    )
     parser.add_argument("--html", metavar="FILE", type=Path, help="a page with all of it, and the drawing")
 
 

@@ -1,16 +1,19 @@
 """`numaproof image`: the image that the docker runtime starts programs from."""
 
 import argparse
+import json
 
 from numaproof.harness.arguments import Parser
 from numaproof.harness.runtimes.image.build import ensure_image
 
 
 def add_arguments(parser: Parser) -> None:
-    """It takes none: the image is named by the hash of what goes into it."""
+    """How to tell; the image is named by the hash of what goes into it."""
+    parser.add_argument("--json", action="store_true", help="as JSON: `image`, its tag")
 
 
 def run(args: argparse.Namespace) -> int:
     """Find or build the image, and print its tag."""
-    print(ensure_image())
+    tag = ensure_image()
+    print(json.dumps({"image": tag}) if args.json else tag)
     return 0

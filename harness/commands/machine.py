@@ -6,8 +6,9 @@ import difflib
 import json
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -15,6 +16,7 @@ from rich.table import Table
 from numaproof import fake_sysfs
 from numaproof.fake_sysfs.argument import MACHINE
 from numaproof.fake_sysfs.capture import capture
+from numaproof.fake_sysfs.catalogue import suite_machine_names
 from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.importers import import_archive
 from numaproof.fake_sysfs.machine import Machine
@@ -28,12 +30,22 @@ from numaproof.harness.report.machine_text import full_lines, machine_lines
 
 _UNLIMITED = 1 << 16
 _WIDTH = 80  # columns, where there is no terminal
+_JSON = (
+    "everything that is known, as JSON: name, cpu_model, cpus, caches, nodes, distances, pci, links and more, as a"
+    " machine is in numaproof.Machine"
+)
+_LIST_JSON = (
+    "as JSON: `presets` and `scenarios`, lists of machines with name, packages, nodes, cpus, memory in bytes, devices,"
+    " cpu_model"
+)
+_DIFF_JSON = "as JSON: equal, and differing: by part of a machine what only `a` has and what only `b` has"
 
 
 def add_arguments(parser: Parser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
 
-    actions.add_parser("list", help="the machines that come with numaproof")
+    listed = actions.add_parser("list", help="the machines that come with numaproof")
+    listed.add_argument("--json", action="store_true", help=_LIST_JSON)
 
     show = actions.add_parser("show", help="draw a machine")
     show.add_argument("machine", metavar="MACHINE", help=MACHINE)
@@ -57,11 +69,12 @@ def add_arguments(parser: Parser) -> None:
     compare = actions.add_parser("diff", help="compare two machines; exit code 1 when they differ")
     compare.add_argument("a", metavar="A", help=MACHINE)
     compare.add_argument("b", metavar="B", help=MACHINE)
+    compare.add_argument("--json", action="store_true", help=_DIFF_JSON)
 
 
 def _add_drawing_options(parser: Parser) -> None:
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="everything that is known, as JSON")
+    form.add_argument("--json", action="store_true", help=_JSON)
     form.add_argument("--full", action="store_true", help="a tree, with a line for every cache, core and CPU")
     form.add_argument(
         "--svg", metavar="FILE", type=Path, help="draw it into this file instead, as a picture; - prints it"
@@ -82,19 +95,37 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
+    names = {"presets": fake_sysfs.preset_names(), "scenarios": suite_machine_names()}
+    parts = {part: [_summary(name) for name in names[part]] for part in names}
+    if args.json:
+        print(json.dumps(parts, indent=2))
+        return 0
     table = Table(box=None, pad_edge=False)
     table.add_column("NAME")
     for column in ("PACKAGES", "NODES", "CPUS", "MEMORY", "DEVICES"):
         table.add_column(column, justify="right")
     table.add_column("CPU MODEL")
-    for name in fake_sysfs.preset_names():
-        machine = fake_sysfs.preset(name)
-        memory = format_bytes(sum(node.memory for node in machine.nodes))
-        devices = sum(not device.is_bridge for device in machine.devices())
-        counts = (len(machine.package_ids), len(machine.nodes), len(machine.cpu_ids), memory, devices)
-        table.add_row(name, *map(str, counts), machine.cpu_model)
+    for part, machines in parts.items():
+        if part == "scenarios":
+            table.add_row()
+            table.add_row("OF THE SCENARIOS")
+        for one in machines:
+            table.add_row(*(str(value) for value in (one | {"memory": format_bytes(one["memory"])}).values()))
     _print(table)
     return 0
+
+
+def _summary(name: str) -> dict[str, Any]:
+    machine = fake_sysfs.parse_machine(name)
+    return {
+        "name": name,
+        "packages": len(machine.package_ids),
+        "nodes": len(machine.nodes),
+        "cpus": len(machine.cpu_ids),
+        "memory": sum(node.memory for node in machine.nodes),
+        "devices": sum(not device.is_bridge for device in machine.devices()),
+        "cpu_model": machine.cpu_model,
+    }
 
 
 def _show(args: argparse.Namespace) -> int:
@@ -157,11 +188,22 @@ def _import(args: argparse.Namespace) -> int:
 
 def _diff(args: argparse.Namespace) -> int:
     first, second = (_as_lines(fake_sysfs.parse_machine(text)) for text in (args.a, args.b))
-    differences = list(difflib.unified_diff(first, second, fromfile=args.a, tofile=args.b, n=0, lineterm=""))
-    for line in differences:
-        if not line.startswith("@@"):
-            print(line)
+    lines = difflib.unified_diff(first, second, fromfile=args.a, tofile=args.b, n=0, lineterm="")
+    differences = [line for line in lines if not line.startswith("@@")]
+    if args.json:
+        print(json.dumps({"equal": not differences, "differing": _by_part(differences[2:])}, indent=2))
+    else:
+        print("\n".join(differences), end="\n" if differences else "")
     return 1 if differences else 0
+
+
+def _by_part(lines: Sequence[str]) -> dict[str, dict[str, list[Any]]]:
+    """What only one of two machines has, by the part of a machine, from lines such as `+cpus: {...}`."""
+    found: dict[str, dict[str, list[Any]]] = {}
+    for line in lines:
+        part, _, value = line[1:].partition(": ")
+        found.setdefault(part, {"a": [], "b": []})["a" if line[0] == "-" else "b"].append(json.loads(value))
+    return found
 
 
 def _as_json(machine: Machine) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 
 import grpc
 import yaml
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.lists import format_cpulist
@@ -40,21 +42,26 @@ def add_actions(parser: Parser) -> None:
         actions, "admit", "give a pod to it, which is admitted, waits to be bound, or is refused (exit code 1)"
     )
     admit.add_argument("pod", type=Path, metavar="POD.yaml", help="a Pod manifest")
+    _add_json(admit, "AdmitResponse")
     explain = _action(actions, "explain", "why it would admit or refuse a pod, and what would help (exit code 1)")
     explain.add_argument("pod", type=Path, metavar="POD.yaml", help="a Pod manifest")
+    _add_json(explain, "ExplainResponse")
     bind = _action(actions, "bind", "give a pod that waits its place; takes ROOT/bind.token (exit code 1: refused)")
     bind.add_argument("pod", metavar="[NAMESPACE/]POD", help="its name, or uid")
     bind.add_argument("--numa-node", metavar="ID", help="what its spec.numaNodeID becomes")
     bind.add_argument("--cpus", metavar="LIST", help="what its spec.cpuAffinity becomes, such as 2-5")
+    _add_json(bind, "BindResponse")
     remove = _action(actions, "remove", "take a pod away")
     remove.add_argument("pod", metavar="[NAMESPACE/]POD", help="its name, or uid")
     taint = _action(actions, "taint", "change its taints; pods that do not tolerate a new one are evicted")
     taint.add_argument(
         "taints", nargs="+", metavar="KEY[=VALUE]:EFFECT", help="add one; KEY- or KEY:EFFECT- removes, as in kubectl"
     )
+    _add_json(taint, "TaintResponse")
     quota = _action(actions, "quota", "limit the dedicated CPUs of a namespace's pods")
     quota.add_argument("namespace", metavar="NAMESPACE")
     quota.add_argument("cpus", metavar="CPUS", help="such as 4; none: no limit")
+    _add_json(quota, "SetQuotaResponse")
 
 
 def _action(actions: Any, name: str, summary: str) -> Parser:
@@ -63,6 +70,12 @@ def _action(actions: Any, name: str, summary: str) -> Parser:
     # Before or after the action's name; a default here would replace what stands before it.
     parser.add_argument("--root", type=Path, default=argparse.SUPPRESS, help="the directory of the node's sockets")
     return parser
+
+
+def _add_json(parser: Parser, message: str) -> None:
+    parser.add_argument(
+        "--json", action="store_true", help=f"the answer as JSON: {message} of numaproof's own API, every field"
+    )
 
 
 def run_action(args: argparse.Namespace) -> int:
@@ -77,14 +90,17 @@ def run_action(args: argparse.Namespace) -> int:
         if args.action in ("admit", "bind"):
             return _placed(args, control)
         if args.action == "explain":
-            return _explained(_manifest(args.pod), control)
+            return _explained(args, control)
         if args.action == "remove":
             control.Remove(api.RemoveRequest(pod=_reference(args.pod, control)), timeout=_SECONDS)
         elif args.action == "taint":
-            _taint(args.taints, control)
+            _taint(args, control)
         else:
             amount = None if args.cpus == "none" else args.cpus
-            control.SetQuota(api.SetQuotaRequest(namespace=args.namespace, dedicated_cpu=amount), timeout=_SECONDS)
+            request = api.SetQuotaRequest(namespace=args.namespace, dedicated_cpu=amount)
+            quotas = control.SetQuota(request, timeout=_SECONDS)
+            if args.json:
+                _print_json(quotas)
         return 0
 
 
@@ -111,12 +127,19 @@ def _placed(args: argparse.Namespace, control: api_grpc.ControlStub) -> int:
         )
         answer = control.Bind(request, timeout=_SECONDS, metadata=(("authorization", f"Bearer {_token(args.root)}"),))
     verdict = answer.verdict
-    if verdict.admitted:
+    if args.json:
+        _print_json(answer)
+    elif verdict.admitted:
         cpus = format_cpulist(cpu for container in answer.pod.containers for cpu in container.cpus)
         print(f"{answer.pod.namespace}/{answer.pod.name}: admitted{f', CPUs {cpus}' if cpus else ''}")
-        return 0
-    print(f"{answer.pod.namespace}/{answer.pod.name}: {verdict.reason}: {verdict.message}")
-    return 0 if verdict.reason == PENDING else 1
+    else:
+        print(f"{answer.pod.namespace}/{answer.pod.name}: {verdict.reason}: {verdict.message}")
+    return 0 if verdict.admitted or verdict.reason == PENDING else 1
+
+
+def _print_json(answer: Message) -> None:
+    content = MessageToDict(answer, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
+    print(json.dumps(content, indent=2))
 
 
 def _manifest(path: Path) -> str:
@@ -126,9 +149,12 @@ def _manifest(path: Path) -> str:
         raise UserError(f"{path}: cannot be read ({error}); give a Pod manifest") from None
 
 
-def _explained(manifest: str, control: api_grpc.ControlStub) -> int:
-    answer = control.Explain(api.ExplainRequest(manifest=manifest), timeout=_SECONDS)
+def _explained(args: argparse.Namespace, control: api_grpc.ControlStub) -> int:
+    answer = control.Explain(api.ExplainRequest(manifest=_manifest(args.pod)), timeout=_SECONDS)
     verdict, name = answer.verdict, f"{answer.pod.namespace}/{answer.pod.name}"
+    if args.json:
+        _print_json(answer)
+        return 0 if verdict.admitted else 1
     print(f"{name}: {'admitted' if verdict.admitted else f'{verdict.reason}: {verdict.message}'}")
     for line in explanation_lines(answer):
         print(f"  {line}")
@@ -145,9 +171,9 @@ def _token(root: Path) -> str:
     return token
 
 
-def _taint(texts: list[str], control: api_grpc.ControlStub) -> None:
+def _taint(args: argparse.Namespace, control: api_grpc.ControlStub) -> None:
     add, remove = [], []
-    for text in texts:
+    for text in args.taints:
         if text.endswith("-"):
             key, _, effect = text[:-1].partition(":")
             remove.append(Taint(key.partition("=")[0], "", effect))
@@ -156,6 +182,9 @@ def _taint(texts: list[str], control: api_grpc.ControlStub) -> None:
     answer = control.Taint(
         api.TaintRequest(add=map(_taint_message, add), remove=map(_taint_message, remove)), timeout=_SECONDS
     )
+    if args.json:
+        _print_json(answer)
+        return
     for uid in answer.evicted:
         print(f"evicted: {uid}")
 

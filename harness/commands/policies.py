@@ -11,6 +11,7 @@ from numaproof.harness.topology.bitmask import format_mask, ids_of
 from numaproof.harness.topology.comparison import COMPARED, Row, compare
 from numaproof.harness.topology.hints import TopologyHint
 from numaproof.harness.topology.policies import Policy
+from numaproof.near import did_you_mean
 
 
 def add_arguments(parser: Parser) -> None:
@@ -28,7 +29,11 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--differing", action="store_true", help="only rows where some policies admit and others do not"
     )
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="as JSON: semantics, nodes, and rows with providers (their hints), decisions by policy, differing",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,7 +57,8 @@ def _chosen(policies: Mapping[str, Policy], names: str | None) -> Mapping[str, P
     chosen = {}
     for name in names.split(","):
         if name not in policies:
-            raise UserError(f'--policies: "{name}" is not compared here (known: {", ".join(policies)})')
+            told = f'"{name}" is not compared here (known: {", ".join(policies)})'
+            raise UserError(f"--policies: {told}{did_you_mean(name, policies)}")
         chosen[name] = policies[name]
     return chosen
 

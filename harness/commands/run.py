@@ -1,6 +1,7 @@
 """`numaproof run`: scenarios against the reference node; a front for pytest."""
 
 import argparse
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -30,19 +31,44 @@ def add_arguments(parser: Parser) -> None:
         "--out", type=Path, default=Path("out"), help="where junit.xml, summary.json and pictures go (default: out)"
     )
     parser.add_argument("--list", action="store_true", help="list the instances, and end")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="with --list, as JSON: `instances`, each with id, scenario, theme, file, machine, values (of the matrix)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the scenarios; 0: all passed, 1: some failed, 2: bad input."""
     if args.workers < 1:
         raise UserError(f"--workers {args.workers}: give at least 1")
+    if args.json and not args.list:
+        raise UserError(f"--json: goes with --list; what a run found is in {args.out / 'summary.json'}")
     # All of them are read before anything runs: a mistake is told at once, and in a line.
     selection = select(args.what, tuple(args.machine))
     machines = _machines(selection.instances, args.machine)
     if args.list:
-        print("\n".join(one.id for one in selection.instances))
+        _list(selection.instances, as_json=args.json)
         return 0
     return _run(selection, machines, args)
+
+
+def _list(instances: Sequence[Instance], *, as_json: bool) -> None:
+    if not as_json:
+        print("\n".join(one.id for one in instances))
+        return
+    listed = [
+        {
+            "id": one.id,
+            "scenario": one.scenario.id,
+            "theme": one.scenario.theme,
+            "file": str(one.scenario.path),
+            "machine": one.machine,
+            "values": dict(one.values),
+        }
+        for one in instances
+    ]
+    print(json.dumps({"instances": listed}, indent=2))
 
 
 def _run(selection: Selection, machines: Mapping[str, Machine], args: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from numaproof import fake_sysfs
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import strict_yaml
 from numaproof.fake_sysfs.argument import MACHINE
+from numaproof.fake_sysfs.catalogue import machine_names
 from numaproof.fake_sysfs.texts.read_text import is_of_a_tool
 from numaproof.fake_sysfs.texts.words import are_words
 from numaproof.harness.affinity.machine_kind import MachineKind, default_config, machine_kind
@@ -57,7 +58,11 @@ def add_arguments(parser: Parser) -> None:
         "cpuManagerPolicy static, reservedSystemCPUs the first core of the machine)",
     )
     parser.add_argument("--semantics", choices=SEMANTICS, default="current", help="kubelet v1.36, or the KEP's")
-    parser.add_argument("--json", action="store_true", help="as JSON, every pod")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="as JSON: pods, each with name, namespace, node, numaNodes, admitted, reason; report: counts of both ways",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -117,7 +122,7 @@ def _objects(name: str) -> list[strict_yaml.Document] | None:
     if name == "-":
         return documents(name)
     path = Path(name)
-    if name in (*fake_sysfs.preset_names(), "host") or not _is_there(path) or path.is_dir():
+    if name in (*machine_names(), "host") or not _is_there(path) or path.is_dir():
         return None
     text = _text_of(path)
     if text is None or _is_of_a_machine(text):  # None: an archive, it may be

@@ -1,10 +1,12 @@
 """`numaproof vectors`: replays recorded decisions of the kubelet and says how many come out the same."""
 
 import argparse
+import json
 from pathlib import Path
+from typing import Any
 
 from numaproof.harness.arguments import Parser
-from numaproof.harness.vectors.kinds import KINDS, find_kind, kind_of
+from numaproof.harness.vectors.kinds import KINDS, RecordKind, find_kind, kind_of
 from numaproof.harness.vectors.replay import Outcome, replay_file
 
 
@@ -19,18 +21,39 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--show", type=int, default=5, metavar="N", help="show the first N differences a file (default 5)"
     )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="as JSON: `files`, each with file, kind, total, reproduced, and all of differing: line, details",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Exit code 0 if every line of every file is reproduced, 1 if not."""
     jobs = [(path, find_kind(args.kind) if args.kind else kind_of(path)) for path in args.files]
+    files = []
     all_reproduced = True
     for path, kind in jobs:
         outcome = replay_file(path, kind)
-        print(f"{path}: {outcome.reproduced} of {outcome.total} reproduced", flush=True)
-        _show(outcome, args.show)
         all_reproduced = all_reproduced and not outcome.differing
+        if args.json:
+            files.append(_as_json(outcome, kind))
+        else:
+            print(f"{path}: {outcome.reproduced} of {outcome.total} reproduced", flush=True)
+            _show(outcome, args.show)
+    if args.json:
+        print(json.dumps({"files": files}, indent=2))
     return 0 if all_reproduced else 1
+
+
+def _as_json(outcome: Outcome, kind: RecordKind) -> dict[str, Any]:
+    return {
+        "file": str(outcome.path),
+        "kind": kind.name,
+        "total": outcome.total,
+        "reproduced": outcome.reproduced,
+        "differing": [{"line": one.line, "details": one.details} for one in outcome.differing],
+    }
 
 
 def _show(outcome: Outcome, most: int) -> None:

@@ -8,6 +8,7 @@ from numaproof.errors import UserError
 from numaproof.fake_sysfs.forms import TRUTH, Form, Key, list_of, one_of, shape
 from numaproof.fake_sysfs.strict_yaml import Where, read
 from numaproof.harness.vocabulary import RUNTIMES
+from numaproof.near import did_you_mean
 
 OPTIONS_FILE = "numaproof.yaml"
 _SECTION = "check"
@@ -79,7 +80,8 @@ def _read(path: Path) -> dict[str, Any]:
     for key, value in options.items():
         where = document.where.at(_SECTION).at(key)
         if key not in OPTIONS.keys:
-            raise UserError(f"{where}: no such option; known: {', '.join(OPTIONS.keys)}")
+            known = f"{', '.join(OPTIONS.keys)}{did_you_mean(key, OPTIONS.keys)}"
+            raise UserError(f"{where}: no such option; known: {known}")
         _check(where, key, value)
     return {key: float(value) if OPTIONS.keys[key].form is _SECONDS else value for key, value in options.items()}
 
@@ -96,4 +98,5 @@ def _check(where: Where, key: str, value: Any) -> None:
         raise UserError(f"{where}: {value!r} is not true or false")
     if form is _WORD or not isinstance(value, str):
         raise UserError(f"{where}: {value!r} is not a word")
-    raise UserError(f"{where}: {value!r} is unknown; known: {', '.join(form.words['enum'])}")
+    known = form.words["enum"]
+    raise UserError(f"{where}: {value!r} is unknown; known: {', '.join(known)}{did_you_mean(value, known)}")

@@ -7,8 +7,10 @@ from pathlib import Path
 from numaproof.errors import UserError
 from numaproof.harness.conformance.catalogue import BY_ID, CATALOGUE
 from numaproof.harness.conformance.checks.check import Check, Feature, RequirementLevel
+from numaproof.near import did_you_mean
 
 _ORDER = list(RequirementLevel)  # the weightiest first
+_LISTED = "numaproof check --dry-run lists them"
 
 
 def select(level: str, only: Sequence[str], exclude: Sequence[str]) -> tuple[Check, ...]:
@@ -16,7 +18,7 @@ def select(level: str, only: Sequence[str], exclude: Sequence[str]) -> tuple[Che
     for option, patterns in (("--only", only), ("--exclude", exclude)):
         for pattern in patterns:
             if not any(_matches(check, pattern) for check in CATALOGUE):
-                raise UserError(f"{option} {pattern}: no check has this id; numaproof check --dry-run lists them")
+                raise UserError(f"{option} {pattern}: no check has this id; {_LISTED}{_meant(pattern)}")
     levels = _ORDER[: _ORDER.index(RequirementLevel(level)) + 1]
     selected = tuple(
         check
@@ -28,6 +30,13 @@ def select(level: str, only: Sequence[str], exclude: Sequence[str]) -> tuple[Che
     if not selected:
         raise UserError("no check is left by --level, --only and --exclude; leave one of them out")
     return selected
+
+
+def _meant(pattern: str) -> str:
+    """The check, or all of its area, that somebody may have meant, with `dp/` or without it."""
+    areas = {f"{check.id.rpartition('/')[0]}/*" for check in CATALOGUE}
+    known = [*BY_ID, *areas]
+    return did_you_mean(pattern, known if pattern.startswith("dp/") else [one.removeprefix("dp/") for one in known])
 
 
 def _matches(check: Check, pattern: str) -> bool:
@@ -44,7 +53,7 @@ def read_known_failures(path: Path) -> frozenset[str]:
     ids = [line.partition("#")[0].strip() for line in lines]
     for number, check_id in enumerate(ids, 1):
         if check_id and check_id not in BY_ID:
-            raise UserError(f"{path}: line {number}: {check_id!r} is not a check; numaproof check --dry-run lists them")
+            raise UserError(f"{path}: line {number}: {check_id!r} is not a check; {_LISTED}{_meant(check_id)}")
     return frozenset(check_id for check_id in ids if check_id)
 
 
@@ -54,5 +63,6 @@ def parse_features(text: str | None) -> frozenset[Feature] | None:
         return None
     words = frozenset(word.strip() for word in text.split(",") if word.strip())
     if unknown := sorted(words - set(Feature)):
-        raise UserError(f"--features {text}: {unknown[0]!r} is not a feature; known: {', '.join(Feature)}")
+        told = f"{unknown[0]!r} is not a feature; known: {', '.join(Feature)}"
+        raise UserError(f"--features {text}: {told}{did_you_mean(unknown[0], Feature)}")
     return frozenset(Feature(word) for word in words)

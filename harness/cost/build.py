@@ -1,6 +1,5 @@
 """From costs and a request to the layered graph, with as few vertices as there are different instances."""
 
-import difflib
 import math
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -13,6 +12,7 @@ from numaproof.harness.cost.graph import Graph, Layer, Vertex
 from numaproof.harness.cost.inner import Alike
 from numaproof.harness.cost.listed import listed_costs
 from numaproof.harness.cost.names import CPU, MEMORY, layer_order, natural, number_of
+from numaproof.near import did_you_mean
 
 
 def build(
@@ -36,9 +36,8 @@ def _check(request: Mapping[str, int], offered: Mapping[str, Collection[str]]) -
         raise UserError("the request is empty; ask for at least one resource, such as cpu=2")
     for resource, count in request.items():
         if resource not in offered:
-            near = difflib.get_close_matches(resource, offered, 1, 0.5)
-            known = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(offered)) or 'none'}"
-            raise UserError(f"{resource}: no costs are known of such a resource; {known}")
+            known = did_you_mean(resource, offered, 0.5) or f"; known are {', '.join(sorted(offered)) or 'none'}"
+            raise UserError(f"{resource}: no costs are known of such a resource{known}")
         if count < 1:
             raise UserError(f"{resource}: {count} of it are asked for; ask for 1 or more, or leave it out")
         if count > len(offered[resource]):

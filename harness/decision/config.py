@@ -1,6 +1,5 @@
 """The node's configuration: a KubeletConfiguration and kubelet flags, checked by the kubelet's own rules."""
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,6 +16,7 @@ from numaproof.harness.providers.memory.manager import PolicyName as MemoryPolic
 from numaproof.harness.topology.go_bool import parse_bool
 from numaproof.harness.topology.policies import check_cost_option
 from numaproof.harness.vocabulary import POLICIES, SCOPES, SMALLEST_NODE_LIMIT, Semantics
+from numaproof.near import did_you_mean
 
 CPU_POLICIES = ("none", "static")
 MEMORY_POLICIES = ("None", "Static")
@@ -110,8 +110,8 @@ def settings_of(content: Mapping[str, Any], where: Where) -> dict[str, Setting]:
         if key in ("kind", "apiVersion"):
             continue
         if key not in USED | WITHOUT_EFFECT:
-            near = difflib.get_close_matches(str(key), sorted(USED | WITHOUT_EFFECT), 1)
-            raise UserError(f"{where.at(key)}: unknown key" + (f"; did you mean {near[0]}?" if near else ""))
+            meant = did_you_mean(key, USED | WITHOUT_EFFECT) or "; leave it out"
+            raise UserError(f"{where.at(key)}: unknown key{meant}")
         settings[key] = Setting(str(where.at(key)), one)
     return settings
 
@@ -149,7 +149,8 @@ def _choice(setting: Setting | None, known: tuple[str, ...], default: str) -> st
     if setting is None or setting.value in (None, ""):
         return default
     if setting.value not in known:
-        raise UserError(f"{setting.where}: unknown value {_short(setting.value)}; choose one of {', '.join(known)}")
+        told = f"unknown value {_short(setting.value)}; choose one of {', '.join(known)}"
+        raise UserError(f"{setting.where}: {told}{did_you_mean(setting.value, known)}")
     return str(setting.value)
 
 
@@ -181,9 +182,9 @@ def _gates(setting: Setting | None) -> tuple[dict[str, bool], tuple[str, ...]]:
         if gate in GATES:
             gates[gate] = state
             continue
-        near = difflib.get_close_matches(gate, sorted(GATES), 1, 0.9)
-        if near and setting is not None:
-            raise UserError(f"{setting.where}: unrecognized feature gate {gate}; did you mean {near[0]}?")
+        meant = did_you_mean(gate, GATES, 0.9)
+        if meant and setting is not None:
+            raise UserError(f"{setting.where}: unrecognized feature gate {gate}{meant}")
         notes.append(f"the feature gate {gate} has no effect on this node")
     return gates, tuple(notes)
 
@@ -209,7 +210,9 @@ def _cpu_options(setting: Setting | None, gates: Mapping[str, bool]) -> dict[str
     for name in options:
         where = f"{setting.where if setting else ''}: {name[:_LONGEST_TOLD]}"
         if name not in CPU_OPTIONS:
-            raise UserError(f"{where}: unknown option; choose of {', '.join(CPU_OPTIONS)}")
+            raise UserError(
+                f"{where}: unknown option; choose of {', '.join(CPU_OPTIONS)}{did_you_mean(name, CPU_OPTIONS)}"
+            )
         for gate in filter(None, ("CPUManagerPolicyOptions", CPU_OPTIONS[name])):
             if not gates[gate]:
                 raise UserError(f"{where}: needs the feature gate {gate}=true")

@@ -1,6 +1,5 @@
 """A kubelet's flags, wherever they stand: `ps`, a systemd unit, an environment file, a log, k3s, rke2, minikube."""
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from itertools import islice
 from numaproof.fake_sysfs.paste import is_elision, shown
 from numaproof.harness.decision.config import Setting
 from numaproof.harness.decision.kubelet_flags import FLAGS, LIST_FLAGS, TABLE_FLAGS, flag_settings
+from numaproof.near import nearest
 
 FILE_FLAGS = ("config", "config-dir")  # that name files of a configuration
 
@@ -116,6 +116,6 @@ def _value(text: str | None) -> str | None:
 
 def _concern(name: str, where: str) -> str | None:
     """A note about a flag that we do not use but that may concern NUMA."""
-    if near := difflib.get_close_matches(name, FLAGS, 1, 0.85):
-        return f"{where}: {shown('--' + name)} is unknown, and passed over; did you mean --{near[0]}?"
+    if near := nearest(name, FLAGS, 0.85):
+        return f"{where}: {shown('--' + name)} is unknown, and passed over; did you mean --{near}?"
     return f"{where}: {shown('--' + name)} is passed over" if _OF_NUMA.search(name) else None

@@ -1,6 +1,5 @@
 """A file that tells which devices the plugins of a node offer: YAML or JSON, or what `nvidia-smi topo -m` draws."""
 
-import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
@@ -11,6 +10,7 @@ from numaproof.harness.intake.nvidia_topo import names_text, read_nvidia_topo
 from numaproof.harness.providers.devices import Device
 from numaproof.harness.resource_names import resource_name_problem
 from numaproof.harness.topology.bitmask import MAX_NODE
+from numaproof.near import did_you_mean
 
 MOST_DEVICES = 100_000
 NVIDIA_GPU = "nvidia.com/gpu"
@@ -88,9 +88,8 @@ def _listed(given: list[Any], where: Where) -> Iterator[Device]:
         if not isinstance(one, dict):
             raise UserError(f"{where.at(i)}: {_short(one)} is not a device; write {{id: gpu0, numa: [0]}}")
         if unknown := [key for key in one if key not in _KEYS]:
-            near = difflib.get_close_matches(unknown[0][:60], _KEYS, 1)
-            remedy = f"did you mean {near[0]}?" if near else f"known are {', '.join(_KEYS)}"
-            raise UserError(f"{_place(where.at(i), unknown[0])}: unknown key; {remedy}")
+            remedy = did_you_mean(unknown[0], _KEYS) or f"; known are {', '.join(_KEYS)}"
+            raise UserError(f"{_place(where.at(i), unknown[0])}: unknown key{remedy}")
         name = one.get("id")
         if not isinstance(name, str) or not name:
             told = "is missing; name each device" if name in (None, "") else f"{_short(name)} is not a text; quote it"

@@ -1,6 +1,5 @@
 """The settings of a kubelet, gathered from the tables and flags of a text, with what has to be said about them."""
 
-import difflib
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,13 +10,13 @@ from numaproof.harness.decision.config import Setting
 from numaproof.harness.decision.kubelet_flags import FLAGS, with_flags
 from numaproof.harness.decision.kubelet_keys import USED, WITHOUT_EFFECT
 from numaproof.harness.intake.command_line import CommandLine
+from numaproof.near import nearest
 
 FORMS = "a KubeletConfiguration, the answer of /configz, or a kubelet's command line"
 KIND = "KubeletConfiguration"
 _VERSION = "kubelet.config.k8s.io/v1beta1"
 _MOST_SHOWN = 4
 _MOST_LOOKED_AT = 2000  # keys for which a similar one is sought: a configuration has some hundred
-_LOWERED = {key.lower(): key for key in USED}
 _LEFT_OUT = object()
 
 Found = tuple[dict[str, Setting] | None, tuple[str, ...], tuple[str, ...]]
@@ -128,7 +127,7 @@ class Gathered:
         if not 7 <= len(bare) <= 40 or key in WITHOUT_EFFECT or self._looked_at >= _MOST_LOOKED_AT:
             return None
         self._looked_at += 1
-        return next((_LOWERED[near] for near in difflib.get_close_matches(bare, _LOWERED, 1, 0.88)), None)
+        return nearest(bare, USED, 0.88)
 
 
 def _inner_key(value: Any) -> str | None:

@@ -8,6 +8,7 @@ from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import load
 from numaproof.harness.pods.manifest import pod_from
 from numaproof.harness.pods.pod import Pod
+from numaproof.near import did_you_mean
 
 LONGEST = 1 << 20  # characters; the API server takes no larger pod
 
@@ -45,8 +46,8 @@ def check_manifest(manifest: Any) -> tuple[Pod, dict[str, Any]]:
         for name in container.requests:
             if "/" not in name and name not in _NATIVE and not name.startswith("hugepages-"):
                 raise UserError(
-                    f"pod {pod.name}: container {container.name}: unknown resource {name!r}; "
-                    "write cpu, memory, ephemeral-storage, hugepages-SIZE, or a plugin's domain/name"
+                    f"pod {pod.name}: container {container.name}: unknown resource {name!r}; write cpu, memory, "
+                    f"ephemeral-storage, hugepages-SIZE, or a plugin's domain/name{did_you_mean(name, _NATIVE)}"
                 )
     return pod, dict(manifest)
 

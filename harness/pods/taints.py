@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from numaproof.errors import UserError
 from numaproof.harness.resource_names import is_domain, is_name_part
+from numaproof.near import did_you_mean
 
 CPU_AFFINITY: Final = "CPUAffinity"  # dedicated: pods have whole CPUs of their own
 NUMA_CPU_AFFINITY: Final = "NUMACPUAffinity"  # strict: a pod's CPUs come from one NUMA node
@@ -100,7 +101,8 @@ def checked_taint(taint: Taint, where: str) -> Taint:
         told = f"{_short(taint.value)} is not a taint's value"
         raise UserError(f"{where}.value: {told}; write up to 63 letters, digits, dashes, dots and underscores")
     if taint.effect not in EFFECTS:
-        raise UserError(f"{where}.effect: {_short(taint.effect)} is unknown; choose one of {', '.join(EFFECTS)}")
+        told = f"{_short(taint.effect)} is unknown; choose one of {', '.join(EFFECTS)}"
+        raise UserError(f"{where}.effect: {told}{did_you_mean(taint.effect, EFFECTS)}")
     if taint.key == NUMA_AFFINITY:
         raise UserError(f"{where}.key: there is no taint {NUMA_AFFINITY}; write {NUMA_CPU_AFFINITY}")
     known = AFFINITY_VALUES.get(taint.key)
@@ -165,7 +167,9 @@ def _fields(entry: Any, known: tuple[str, ...], where: str, ignored: tuple[str, 
         if key in ignored or value is None:
             continue
         if key not in known:
-            raise UserError(f"{where}: unknown key {_short(str(key))}; known: {', '.join((*known, *ignored))}")
+            every = (*known, *ignored)
+            told = f"unknown key {_short(str(key))}; known: {', '.join(every)}"
+            raise UserError(f"{where}: {told}{did_you_mean(key, every)}")
         if not isinstance(value, str):
             raise UserError(f"{where}.{key}: {repr(value)[:_LONGEST_TOLD]} is not a text; write one")
         found[key] = value

@@ -1,11 +1,11 @@
 """A request answered by costs: what the texts, the JSON and the drawing of it are made from."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from numaproof.harness.cost.build import build
-from numaproof.harness.cost.costs import Costs
+from numaproof.harness.cost.costs import UNLISTED, Costs
 from numaproof.harness.cost.graph import Graph
 from numaproof.harness.cost.names import Instance
 from numaproof.harness.cost.pairs import Pair, pairs
@@ -34,6 +34,12 @@ class Answer:
     solution: Solution
     units: Mapping[int, tuple[str, ...]]  # the chosen ids of every vertex that has any
     edges: tuple[Edge, ...]  # in the order of the layers
+
+
+def other_rule(found: Answer) -> Answer:
+    """The same request, answered by the other rule for pairs that nobody lists."""
+    rule = next(one for one in UNLISTED if one != found.costs.unlisted)
+    return answer(replace(found.costs, unlisted=rule), found.request, found.solution.seed, found.available)
 
 
 def answer(

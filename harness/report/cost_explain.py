@@ -2,13 +2,11 @@
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 
-from numaproof.harness.cost.costs import UNLISTED
 from numaproof.harness.cost.greedy import walk
 from numaproof.harness.cost.pairs import Chosen, cost_of
-from numaproof.harness.report.cost_answer import Answer, Edge, answer
+from numaproof.harness.report.cost_answer import Answer, Edge, other_rule
 from numaproof.harness.report.cost_words import (
     chosen_text,
     ids_text,
@@ -111,9 +109,8 @@ def _ends(found: Answer, edge: Edge) -> str:
 
 def _rule(found: Answer) -> Iterator[str]:
     """Whether the rule for pairs that nobody lists decided: whether by the other one this set is beaten."""
-    rule = found.costs.unlisted
-    other = next(one for one in UNLISTED if one != rule)
-    twin = answer(replace(found.costs, unlisted=other), found.request, found.solution.seed, found.available)
+    twin = other_rule(found)
+    rule, other = found.costs.unlisted, twin.costs.unlisted
     here, there = found.solution, twin.solution
     here_there, there_here = cost_of(twin.costs, here.chosen), cost_of(found.costs, there.chosen)
     if here_there <= there.cost:

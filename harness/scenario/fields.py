@@ -8,6 +8,7 @@ from numaproof.errors import UserError
 from numaproof.fake_sysfs.forms import Form, Later, Shape
 from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.harness.scenario.size_words import check_size
+from numaproof.near import did_you_mean
 
 # What the getters below take, each by its name.
 TEXT = Form({"type": ["string", "number"], "pattern": r"\S"})
@@ -29,7 +30,8 @@ class Fields:
             raise UserError(f"{where}: {value!r} is not a mapping; give some of: {', '.join(self._keys)}")
         for key in value:
             if key not in self._keys:
-                raise UserError(f"{where.at(key)}: unknown key; known: {', '.join(self._keys)}")
+                told = f"unknown key; known: {', '.join(self._keys)}{did_you_mean(key, self._keys)}"
+                raise UserError(f"{where.at(key)}: {told}")
         self._value = value
         self.where = where
 
@@ -77,7 +79,8 @@ class Fields:
         """One of several words."""
         if not self.fits(key):
             choices = self._keys[key].form.words["enum"]
-            raise UserError(f"{self.at(key)}: {self.raw(key)!r} is not known; take one of: {', '.join(choices)}")
+            known = f"{', '.join(choices)}{did_you_mean(self.raw(key), choices)}"
+            raise UserError(f"{self.at(key)}: {self.raw(key)!r} is not known; take one of: {known}")
         return str(self.raw(key))
 
     def items(self, key: str) -> list[Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from numaproof.fake_sysfs import Machine
+from numaproof.fake_sysfs.catalogue import machine_beside
 from numaproof.harness.scenario.kubelet import kubelet_values
 from numaproof.harness.scenario.model import Expected, Scenario, Step
 from numaproof.harness.scenario.sizes import Sizes
@@ -43,8 +44,8 @@ class Instance:
     def argument(self) -> str:
         """The machine as `parse_machine` takes it; what lies in `machines` beside `scenarios` goes by its name."""
         scenarios = self.scenario.path.parent.parent
-        file = scenarios.parent / "machines" / f"{self.machine}.yaml"
-        return str(file) if scenarios.name == "scenarios" and file.is_file() else self.machine
+        file = machine_beside(scenarios.parent / "machines", self.machine) if scenarios.name == "scenarios" else None
+        return str(file or self.machine)
 
 
 def instances(scenario: Scenario, machines: tuple[str, ...] = ()) -> Iterator[Instance]:

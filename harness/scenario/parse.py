@@ -18,6 +18,7 @@ from numaproof.harness.scenario.model import Needs, PluginSpec, Scenario, Step
 from numaproof.harness.scenario.size_words import check_count
 from numaproof.harness.scenario.steps.action import Known
 from numaproof.harness.scenario.steps.kinds import KINDS
+from numaproof.near import did_you_mean
 
 _LARGEST = 1 << 20  # bytes of a file: it is more than any story needs
 
@@ -65,7 +66,8 @@ def _matrix(fields: Fields) -> dict[str, tuple[str, ...]]:
         known = VALUES.get(key)
         for value in values:
             if known and value not in known:
-                raise UserError(f"{where}: {value!r} is not known; take some of: {', '.join(known)}")
+                told = f"take some of: {', '.join(known)}{did_you_mean(value, known)}"
+                raise UserError(f"{where}: {value!r} is not known; {told}")
             if not PLAIN.fits(value):
                 raise UserError(f"{where}: {value!r}: a matrix holds plain words; write such values under `kubelet`")
         matrix[key] = tuple(str(value) for value in values)

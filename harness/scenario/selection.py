@@ -9,6 +9,7 @@ import numaproof
 from numaproof.errors import UserError
 from numaproof.harness.scenario.instances import Instance, instances
 from numaproof.harness.scenario.parse import parse_scenario
+from numaproof.near import did_you_mean, nearest
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -40,7 +41,8 @@ def select(words: Sequence[str], machines: tuple[str, ...]) -> Selection:
             files[path] = tuple(instances(parse_scenario(path), machines))
         meant = [one for one in files[path] if wanted in ("", one.id)]
         if not meant:
-            raise UserError(f"{wanted}: the scenario has no such instance; ids: numaproof run --list {file}")
+            near = did_you_mean(wanted, [one.id for one in files[path]])
+            raise UserError(f"{wanted}: the scenario has no such instance; ids: numaproof run --list {file}{near}")
         found += meant
     return Selection(tuple(names), tuple(found), files)
 
@@ -61,9 +63,20 @@ def _resolve(word: str, shipped: Path) -> list[str]:
     scenario, bracket, _ = word.partition("[")
     if _is_there(shipped / f"{scenario}.yaml"):
         return [f"{shipped / scenario}.yaml" + (f"::{word}" if bracket else "")]
-    themes = ", ".join(sorted(folder.name for folder in shipped.iterdir() if folder.is_dir()))
-    known = f"themes: {themes}; ids: numaproof run --list"
-    raise UserError(f"{word or repr(word)}: no file, folder or scenario of this name; {known}")
+    themes = sorted(folder.name for folder in shipped.iterdir() if folder.is_dir())
+    known = f"themes: {', '.join(themes)}; ids: numaproof run --list"
+    meant = _meant(scenario, themes, shipped)
+    raise UserError(f"{word or repr(word)}: no file, folder or scenario of this name; {known}{meant}")
+
+
+def _meant(word: str, themes: Sequence[str], shipped: Path) -> str:
+    """A theme or a scenario that somebody may have meant, who perhaps left out the scenario's theme."""
+    ids = [str(file.relative_to(shipped).with_suffix("")) for file in shipped.glob("*/*.yaml")]
+    if "/" in word:
+        return did_you_mean(word, ids)
+    by_name = {theme: theme for theme in themes} | {one.partition("/")[2]: one for one in ids}
+    near = nearest(word, by_name)
+    return did_you_mean(by_name[near], [by_name[near]]) if near else ""
 
 
 def _is_there(path: Path) -> bool:

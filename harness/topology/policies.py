@@ -12,6 +12,7 @@ from numaproof.harness.topology.hints import Hints, TopologyHint
 from numaproof.harness.topology.merge import filter_hints, merge, merge_as_proposed, merge_strictly, only_single_nodes
 from numaproof.harness.topology.numa import NumaInfo
 from numaproof.harness.vocabulary import SELECTING_POLICY, SMALLEST_NODE_LIMIT, Semantics
+from numaproof.near import did_you_mean
 
 ProvidersHints = Sequence[Hints | None]
 
@@ -118,14 +119,15 @@ def find_policy(name: str, semantics: Semantics = "current") -> Policy:
     try:
         return POLICIES[semantics][name]
     except KeyError:
-        known = ", ".join((*POLICIES[semantics], SELECTING_POLICY))
-        raise UserError(f'topologyManagerPolicy: "{name}" is unknown (known: {known})') from None
+        known = (*POLICIES[semantics], SELECTING_POLICY)
+        told = f'"{name}" is unknown (known: {", ".join(known)})'
+        raise UserError(f"topologyManagerPolicy: {told}{did_you_mean(name, known)}") from None
 
 
 def check_cost_option(name: str, text: str, policy: str, where: str) -> None:
     """A UserError, at `where`, unless it is an option of the policy cost, with a value of its kind, and that policy."""
     if name not in _COST_OPTIONS:
-        raise UserError(f"{where}: unknown option; choose of {', '.join(OPTIONS)}")
+        raise UserError(f"{where}: unknown option; choose of {', '.join(OPTIONS)}{did_you_mean(name, OPTIONS)}")
     if policy != SELECTING_POLICY:
         raise UserError(f"{where}: is an option of the policy {SELECTING_POLICY}, this is {policy}; drop it")
     form, kind = _COST_OPTIONS[name]

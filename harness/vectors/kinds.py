@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from numaproof.errors import UserError
+from numaproof.near import did_you_mean
 
 # Kind -> (module, name of its replaying function).
 _MODULES = {
@@ -36,7 +37,7 @@ class RecordKind:
 def find_kind(name: str) -> RecordKind:
     """The kind of that name; a UserError lists the names there are."""
     if name not in _MODULES:
-        raise UserError(f'--kind: "{name}" is unknown (known: {", ".join(KINDS)})')
+        raise UserError(f'--kind: "{name}" is unknown (known: {", ".join(KINDS)}){did_you_mean(name, KINDS)}')
     module_name, function = _MODULES[name]
     module = importlib.import_module(f"numaproof.harness.vectors.{module_name}")
     return RecordKind(name, getattr(module, function), module.differences)

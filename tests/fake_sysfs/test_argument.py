@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from numaproof.fake_sysfs.argument import parse_machine
-from numaproof.fake_sysfs.catalogue import preset, preset_text
+from numaproof.fake_sysfs.catalogue import (
+    SUITE_MACHINES,
+    machine_beside,
+    preset,
+    preset_names,
+    preset_text,
+    suite_machine_names,
+)
 from numaproof.fake_sysfs.errors import MachineError
 from tests.fake_sysfs.test_importers import MACHINE as SNAPSHOT
 from tests.fake_sysfs.test_importers import packed, snapshot
@@ -94,7 +101,7 @@ def test_older_kinds_of_argument_come_first(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"a text about machines\n", "is not a tar archive, nor does it tell of a machine; give a preset, "),
+        (b"a text about machines\n", "is not a tar archive, nor does it tell of a machine; give a name "),
         (b"", "nor does it tell of a machine"),
         (b"\x1f\x8bnot gzip", "is truncated or damaged"),
         (b"\0" * 100, "archive"),
@@ -116,7 +123,26 @@ def test_a_file_that_is_no_machine_is_refused_in_a_line(content: bytes, words: s
 
 
 def test_an_argument_that_is_nothing_is_told_what_there_is() -> None:
-    with pytest.raises(MachineError, match=r"words such as `2 nodes x 16 CPUs, 125Gi`, `host` nor a preset"):
+    with pytest.raises(MachineError, match=r"words such as `2 nodes x 16 CPUs, 125Gi`, `host` nor a known name"):
         parse_machine("xeon")
     with pytest.raises(MachineError, match=r"^machine '2 nodes x 8 bananas': '8 bananas': says nothing of a machine"):
         parse_machine("2 nodes x 8 bananas")
+
+
+@pytest.mark.parametrize("name", suite_machine_names())
+def test_a_machine_of_the_scenarios_goes_by_its_name(name: str) -> None:
+    assert parse_machine(name) == parse_machine(str(SUITE_MACHINES / f"{name}.yaml"))
+
+
+def test_no_machine_of_the_scenarios_hides_behind_a_preset() -> None:
+    assert len(suite_machine_names()) > 5
+    assert set(suite_machine_names()).isdisjoint(preset_names())
+
+
+def test_a_path_without_its_ending_is_not_a_name() -> None:
+    with short_directory() as place:
+        (place / "mine.yaml").write_text("preset: laptop\n")
+        assert machine_beside(place, "mine") == place / "mine.yaml"
+        assert machine_beside(place.parent, f"{place.name}/mine") is None
+        with pytest.raises(MachineError, match="is neither a file"):
+            parse_machine(str(place / "mine"))

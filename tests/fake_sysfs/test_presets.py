@@ -173,5 +173,5 @@ def test_what_cannot_be_a_files_name_is_no_machine(text: str) -> None:
 def test_an_unknown_name_is_told_the_known_ones() -> None:
     with pytest.raises(MachineError, match="preset 'xeon': no such machine; there are aws-p4d, "):
         preset("xeon")
-    with pytest.raises(MachineError, match=r"machine 'xeon': is neither a file, .* nor a preset \(aws-p4d, "):
+    with pytest.raises(MachineError, match=r"machine 'xeon': is neither a file, .* nor a known name \(aws-p4d, "):
         parse_machine("xeon")

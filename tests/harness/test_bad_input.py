@@ -55,37 +55,133 @@ USAGE = {
     "clean --all": ("clean: --all is not known",),
 }
 NOTHING = "/no/such/file.yaml"
+# What is wrong in a file is told by its line. These lie where the commands run.
+FILES = {
+    "machine.yaml": "packages: 2\nnoeds: 2\n",
+    "cache.yaml": "packages: 1\ncores: 2\ncaches: {l33: 2M}\n",
+    "kubelet.yaml": (
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ntopologyManagerPolcy: restricted\n"
+    ),
+    "policy.yaml": (
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ntopologyManagerPolicy: restrictd\n"
+    ),
+    "stories/key.yaml": "name: n\nwhy: w\nsource: s\nstesp: []\n",
+    "stories/step.yaml": "name: n\nwhy: w\nsource: s\nsteps:\n- admt: {name: p}\n",
+    "stories/policy.yaml": "name: n\nwhy: w\nsource: s\nmatrix: {policy: [restrictd]}\nsteps:\n- restart: node\n",
+    "stories/resource.yaml": (
+        "name: n\nwhy: w\nsource: s\nplugins: [{resource: example.com/gpu, per_numa: 1}]\nsteps:\n"
+        "- admit: {name: p, containers: [{name: c, requests: {example.com/gpuu: 1}}]}\n  expect: {admitted: true}\n"
+    ),
+    "check.yaml": "check:\n  timout: 3\n",
+    "level.yaml": "check:\n  level: shuold\n",
+    "known": "dp/list/3\ndp/lst/4\n",
+    "devices.yaml": "- {id: a, nmua: [0]}\n",
+    "costs.yaml": "costs:\n- {from: example.com/gpu/0, to: {example.com/gpu/1: 10}}\n",
+    "pod.yaml": (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
+        "spec: {containers: [{name: c, resources: {requests: {cpu: two}}}]}\n"
+    ),
+    "good.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c}]}\n",
+    "moon.jsonl": "{}\n",
+}
 BAD = {
-    "machine show no-such-machine": ("'no-such-machine'", "preset"),
-    f"machine show {NOTHING}": (NOTHING,),
+    # Places that do not exist, or cannot be used.
+    f"machine show {NOTHING}": (NOTHING, "cannot be read"),
     "machine read /no/such/folder": ("/no/such/folder", "give one that holds sys/"),
     "machine import /no/such/archive.tar.gz /no/such/folder": ("/no/such/archive.tar.gz",),
     "machine write laptop /proc/no/such/place": ("/proc/no/such",),
-    "machine diff laptop no-such-machine": ("'no-such-machine'",),
+    "machine show laptop --svg /proc/no/such/place": ("/proc/no/such/place", "choose another place"),
     f"cost solve {NOTHING} --request cpu=1": (NOTHING,),
     f"schedule {NOTHING} --nodes laptop": (NOTHING,),
     f"explain {NOTHING} --machine laptop": (NOTHING,),
-    "policies --nodes 0": ("0",),
     f"vectors {NOTHING}": (NOTHING,),
     "node --root /proc/no/such/place --machine laptop": ("/proc/no/such/place",),
-    "node --root /proc/x --machine no-such-machine": ("'no-such-machine'",),
     f"node --root /proc/x --config {NOTHING}": (NOTHING,),
-    "node --root /proc/x --machine laptop --grace 0": ("--grace 0", "above 0"),
+    "node --root /no/such/place status": ("/no/such/place", "no node answers there", "start one"),
     f"plugin generic --devices {NOTHING}": (NOTHING,),
-    "plugin generic --fault Allocate=explode --dir /proc/x": ("explode",),
-    f"run {NOTHING}": (NOTHING,),
+    f"run {NOTHING}": (NOTHING, "themes: "),
     "run /no/such/folder --list": ("/no/such/folder", "themes: "),
     f"check --config {NOTHING} -- /bin/true": (NOTHING,),
+    "check --dir /no/such/folder": ("--dir /no/such/folder", "give the one in which the plugin registers"),
+    # Numbers that are out of range.
+    "policies --nodes 0": ("0",),
+    "node --root /proc/x --machine laptop --grace 0": ("--grace 0", "above 0"),
+    "run --workers 0": ("--workers 0: give at least 1",),
+    "check --repeat 0 -- x": ("--repeat 0: give at least 1",),
+    "check --timeout -1 -- x": ("--timeout -1", "above 0"),
+    "cost solve --machine laptop --request cpu=0": ("--request: cpu: 0", "ask for 1 or more"),
+    # Names that are not known.
+    "machine show labtop": ("machine 'labtop'", "did you mean laptop?"),
+    "machine show XEON-2S": ("machine 'XEON-2S'", "did you mean xeon-2s?"),
+    "machine diff laptop small-4": ("machine 'small-4'", "did you mean small-4s?"),
+    'machine show "pack:2 [numa(memroy=4GB)] core:2"': ("(memroy=4GB)", "did you mean memory?"),
+    'machine show "pack:2 coer:2 pu:2"': ("coer", "did you mean core?"),
+    "machine show machine.yaml": ("machine.yaml:2:", "noeds", "did you mean nodes?"),
+    "machine show cache.yaml": ("cache.yaml:3:", "l33", "did you mean l3?"),
+    "cost solve --machine dgx-a100 --request cpu=1,nvidia.com/gpus=1": ("--request:", "did you mean nvidia.com/gpu?"),
+    "cost solve --machine laptop --request cpu=1 --without cpu/cpu99": ("--without:", "cpu/cpu99", "did you mean cpu/"),
+    "explain good.yaml --machine labtop": ("machine 'labtop'", "did you mean laptop?"),
+    "explain pod.yaml --machine laptop": ("pod.yaml", "two", "is not a quantity (write 2,"),
+    "schedule good.yaml --nodes labtop": ("'labtop'", "did you mean laptop?"),
+    "policies --policies strictt --semantics feedback": ("--policies", "strictt", "did you mean strict?"),
+    "vectors --kind cpu-hint moon.jsonl": ("--kind", "cpu-hint", "did you mean cpu-hints?"),
+    "vectors moon.jsonl": ("moon.jsonl", "give --kind"),
+    "node --root /proc/x --machine no-such-machine": ("'no-such-machine'",),
+    "node --root /proc/x --machine laptop --config kubelet.yaml": (
+        *("kubelet.yaml:3:", "topologyManagerPolcy", "did you mean topologyManagerPolicy?"),
+    ),
+    "node --root /proc/x --machine laptop --config policy.yaml": (
+        *("policy.yaml:3:", "restrictd", "did you mean restricted?"),
+    ),
+    "node --root /proc/x --machine laptop --topology-manager-scope pods": (
+        *("--topology-manager-scope", "pods", "did you mean pod?"),
+    ),
+    "node --root /proc/x --machine laptop --cpu-manager-policy-options full-pcpus=true": (
+        *("--cpu-manager-policy-options", "full-pcpus", "did you mean full-pcpus-only?"),
+    ),
+    "plugin generic --fault Allocate=explode --dir /proc/x": ("Allocate=explode", "known: "),
+    "plugin generic --fault Alocate=hang --dir /proc/x": ("Alocate", "did you mean Allocate?"),
+    "plugin generic --fault Allocate=error:UNAVAILBLE --dir /proc/x": ("UNAVAILBLE", "did you mean UNAVAILABLE?"),
+    "plugin generic --devices devices.yaml": ("devices.yaml", "nmua", "did you mean numa?"),
+    "plugin gpu --board dgx1-v10": ("--board dgx1-v10", "did you mean dgx1-v100?"),
+    "run view": ("view", "themes: ", "did you mean views?"),
+    "run views/everybody-see-the-machine": ("did you mean views/everybody-sees-the-machine?",),
+    "run everybody-see-the-machine": ("did you mean views/everybody-sees-the-machine?",),
+    "run views/everybody-sees-the-machine[xeon-2]": (
+        *("views/everybody-sees-the-machine[xeon-2]", "did you mean views/everybody-sees-the-machine[xeon-2s]?"),
+    ),
+    "run views --machine labtop --list": ("--machine: machine 'labtop'", "did you mean laptop?"),
+    "run stories/key.yaml": ("stories/key.yaml:4:", "stesp", "did you mean steps?"),
+    "run stories/step.yaml": ("stories/step.yaml:5:", "admt", "did you mean admit?"),
+    "run stories/policy.yaml": ("stories/policy.yaml:4:", "'restrictd'", "did you mean restricted?"),
+    "run stories/resource.yaml": ("stories/resource.yaml", "example.com/gpuu", "did you mean example.com/gpu?"),
+    "check --only dp/lst/1 -- x": ("--only dp/lst/1", "--dry-run", "did you mean dp/list/1?"),
+    "check --exclude 'lst/*' -- x": ("--exclude lst/*", "did you mean list/*?"),
+    "check --features prefered -- x": ("--features prefered", "did you mean preferred?"),
+    "check --known-failures known -- x": ("known: line 2", "'dp/lst/4'", "did you mean dp/list/4?"),
+    "check --config check.yaml -- x": ("check.yaml:2:", "timout", "did you mean timeout?"),
+    "check --config level.yaml -- x": ("level.yaml:2:", "'shuold'", "did you mean should?"),
+    "check --machine labtop -- x": ("machine 'labtop'", "did you mean laptop?"),
+    # Arguments that do not go together.
+    "cost solve --request cpu=1": ("cost solve: neither a file of costs nor --machine is given", "give one of them"),
+    "check --image i --dir d": ("name one subject",),
+    "check --unhealthy a -- x": ("--unhealthy and --healthy: give both, or neither",),
+    "schedule - - --nodes laptop": ("-: stdin can be read once",),
+    "plugin gpu --costs-to nic=a/b": ("--costs-to", "--costs pci"),
 }
 ALL = USAGE | BAD
 
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In an empty folder, which is the folder of whatever is temporary too."""
+    """In a folder with the bad files, which is the folder of whatever is temporary too."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(scratch, "parents", lambda: (tmp_path,))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
 
 
 @pytest.mark.parametrize("line", ALL)
@@ -100,7 +196,8 @@ def test_bad_input_is_told_in_a_line(line: str, tmp_path: Path, capsys: pytest.C
     assert err.startswith("numaproof: ")
     assert err.count("\n") == 1
     assert [words for words in ALL[line] if words not in err] == [], err
-    assert list(tmp_path.iterdir()) == []
+    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()} == FILES.keys()
+    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"stories"}
 
 
 def test_every_command_that_takes_input_is_among_the_bad_ones() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from numaproof.errors import UserError
 from numaproof.harness.node.admission import Admissions, BusyError, ConflictError, UnknownPodError
 from numaproof.harness.node.bind_token import NOT_PERMITTED, BindToken
+from numaproof.near import did_you_mean
 
 _PATH = re.compile(r"/pod/(?:(?P<namespace>[a-z0-9.-]+)/)?(?P<name>[a-z0-9.-]+)/bind")  # without one: default
 _KEYS = ("numaNodeID", "cpuAffinity")
@@ -53,7 +54,7 @@ def _fields(body: bytes) -> dict[str, str]:
     found: dict[str, str] = {}
     for key, text in content:
         if key not in _KEYS:
-            raise UserError(f"{key[:60]!r}: unknown key; known: {', '.join(_KEYS)}")
+            raise UserError(f"{key[:60]!r}: unknown key; known: {', '.join(_KEYS)}{did_you_mean(key, _KEYS)}")
         if key in found:
             raise UserError(f"{key}: is there twice; keep one")
         if not isinstance(text, str):

@@ -13,6 +13,7 @@ from numaproof.harness.scenario.outcome import Outcome
 from numaproof.harness.scenario.pods import PodSpec
 from numaproof.harness.scenario.rig import Rig
 from numaproof.harness.scenario.sizes import Sizes
+from numaproof.near import did_you_mean
 
 NAME = Form({"type": "string", "minLength": 1})  # of a pod, or of what else the scenario has named
 
@@ -28,14 +29,16 @@ class Known:
         """The name of a resource that a plugin of the scenario offers."""
         if name not in self.devices:
             offered = ", ".join(sorted(self.devices)) or "none"
-            raise UserError(f"{where}: no plugin here offers {name} (offered: {offered})")
+            meant = did_you_mean(name, self.devices)
+            raise UserError(f"{where}: no plugin here offers {name} (offered: {offered}){meant}")
         return name
 
     def check_pod(self, name: Any, where: Where) -> str:
         """The name of a pod that an earlier step admits."""
         if not isinstance(name, str) or name not in self.pods:
             given = ", ".join(sorted(self.pods)) or "none"
-            raise UserError(f"{where}: no step before admits a pod {name!r} (admitted: {given})")
+            meant = did_you_mean(name, self.pods)
+            raise UserError(f"{where}: no step before admits a pod {name!r} (admitted: {given}){meant}")
         return name
 
 

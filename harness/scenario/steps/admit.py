@@ -11,6 +11,7 @@ from numaproof.harness.scenario.fields import Fields
 from numaproof.harness.scenario.pods import POD, PodSpec, parse_pod
 from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
 from numaproof.harness.scenario.told import pod_told
+from numaproof.near import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,8 @@ class Admit(Action):
         pod = parse_pod(Fields(value, where, POD))
         for resource in sorted(pod.resources - known.devices.keys()):
             offered = ", ".join(sorted(known.devices)) or "none"
-            raise UserError(f"{where}: asks for {resource}, which no plugin here offers (offered: {offered})")
+            meant = did_you_mean(resource, known.devices)
+            raise UserError(f"{where}: asks for {resource}, which no plugin here offers (offered: {offered}){meant}")
         known.pods[pod.name] = pod
         return cls(pod)
 

@@ -8,6 +8,7 @@ from numaproof.fake_sysfs.forms import TRUTH, Form, Key, list_of, shape
 from numaproof.fake_sysfs.strict_yaml import Where
 from numaproof.harness.scenario.fields import TEXT, Fields
 from numaproof.harness.scenario.steps.action import Action, Done, Known, Story
+from numaproof.near import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ class Health(Action):
         for i, one in enumerate(ids):
             if known.devices[resource] and one not in known.devices[resource]:
                 here = ", ".join(sorted(known.devices[resource]))
-                raise UserError(f"{fields.at('ids').at(i)}: {resource} has no device {one!r} (it has: {here})")
+                told = f"{resource} has no device {one!r} (it has: {here})"
+                raise UserError(f"{fields.at('ids').at(i)}: {told}{did_you_mean(one, known.devices[resource])}")
         return cls(resource, ids, fields.flag("healthy"))
 
     def act(self, story: Story, where: str) -> Done:

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from numaproof import fake_sysfs
+from numaproof.fake_sysfs.catalogue import suite_machine_names
 from numaproof.harness.cli import main
 from tests.fake_sysfs.on_disk import REPOSITORY, contents, on_a_small_disk
 from tests.places import short_directory
@@ -43,9 +44,11 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     return captured.err
 
 
-def test_list_names_every_preset(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_names_every_preset_and_what_scenarios_run_on(capsys: pytest.CaptureFixture[str]) -> None:
     lines = output(capsys, "list").splitlines()
-    assert [line.split()[0] for line in lines] == ["NAME", *fake_sysfs.preset_names()]
+    presets, others = fake_sysfs.preset_names(), suite_machine_names()
+    assert [line.split()[0] for line in lines if line] == ["NAME", *presets, "OF", *others]
+    assert lines[len(presets) + 1 :][:2] == ["", "OF THE SCENARIOS"]
     assert lines[0].split()[1:4] == ["PACKAGES", "NODES", "CPUS"]
     epyc = next(line for line in lines if line.startswith("epyc-7742-nps4"))
     assert epyc.split()[1:4] == ["2", "8", "256"]
