@@ -33,11 +33,6 @@ def title(report: Report) -> str:
     return plain_text(", ".join(report.exchange.resources())) or "no resource"
 
 
-def date(report: Report) -> str:
-    """When it was made; empty: nobody knows."""
-    return report.began.isoformat(timespec="seconds") if report.began else ""
-
-
 def facts(report: Report) -> list[tuple[str, str]]:
     """What a report says of its own making, each with its name; what nobody knows is left out."""
     about = report.about
@@ -48,7 +43,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
         ("machine", plain_text(about.machine)),
         ("runtime", about.runtime),
         ("suite", f"numaproof {numaproof.__version__}"),
-        ("date", date(report)),
+        ("date", f"{report.began:%Y-%m-%d %H:%M:%S %Z}" if report.began else ""),
         ("took", f"{report.seconds:.1f} s"),
         ("seed", str(report.seed)),
     ]

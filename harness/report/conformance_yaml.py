@@ -8,7 +8,7 @@ import yaml
 import numaproof
 from numaproof.harness.conformance.outcome import outcome
 from numaproof.harness.conformance.result import CheckResult, Report
-from numaproof.harness.report.conformance_words import counts, date
+from numaproof.harness.report.conformance_words import counts
 from numaproof.harness.report.exchange_text import lines_about
 from numaproof.harness.report.printed_text import lines_beside
 
@@ -25,7 +25,7 @@ def as_data(report: Report, known: Collection[str] = ()) -> dict[str, Any]:
         "machine": about.machine or None,
         "runtime": about.runtime or None,
         "suite": numaproof.__version__,
-        "date": date(report) or None,
+        "date": report.began.isoformat(timespec="seconds") if report.began else None,
         "seconds": round(report.seconds, 3),
         "seed": report.seed,
         "verdicts": {verdict.value: count for verdict, count in counts(report).items()},

@@ -31,6 +31,7 @@ def lines_beside(check: Check, report: Report) -> list[str]:
     if len(printed) <= _MOST_LINES:
         return [line(one) for one in printed]
     moments = _moments(check, report)
+    printed = [one for one in printed if any(one.session is moment.session for moment in moments)] or printed
     ranked = sorted(range(len(printed)), key=lambda n: (_distance(printed[n], moments), -n))
     return _with_gaps(printed, sorted(ranked[:_MOST_LINES]))
 

@@ -1,6 +1,8 @@
 """A page from a template: one self-contained file, in which no word of a pod, a plugin or a machine is markup."""
 
+from base64 import b64encode
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
@@ -26,9 +28,15 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["inline"] = _inline
+    environment.globals["digest"] = _digest
     return environment
 
 
 def _inline(name: str) -> Markup:
     """A style or a script of this folder, which goes into the page as it is."""
     return Markup(files(_FOLDER).joinpath(name).read_text(encoding="utf-8"))
+
+
+def _digest(name: str) -> str:
+    """By what a page's Content-Security-Policy knows a script of this folder."""
+    return f"sha256-{b64encode(sha256(_inline(name).encode()).digest()).decode()}"
