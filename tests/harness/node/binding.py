@@ -51,7 +51,7 @@ class Binder(Client):
     def token(self) -> str:
         return (self.root / "bind.token").read_text().strip()
 
-    def bind(self, name: str, **fields: str) -> api.BindResponse:
+    def bind(self, name: str, **fields: Any) -> api.BindResponse:
         reference = name if "/" in name else f"default/{name}"
         permission = (("authorization", f"Bearer {self.token}"),)
         return self.stub.Bind(api.BindRequest(pod=reference, **fields), metadata=permission, timeout=120)
