@@ -1,31 +1,67 @@
-"""Runs a selection of scenarios with pytest: sealed from where it runs, a machine's instances in one worker's hands."""
+"""Runs a selection of scenarios with pytest: sealed from where it runs, a machine's instances in one worker's hands.
+
+pytest says nothing itself: whoever runs it is told how each instance ended.
+"""
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from numaproof.harness.report.matrix import InstanceResult
+from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.selection import Selection, shipped_scenarios
 from numaproof.harness.scenario.sharing import share_out
-from numaproof.pytest_plugin import LISTED
+from numaproof.pytest_plugin import KEEPS_RECORDS, LISTED, result_of, words_of
 
 # What people tell the pytest of their own tests: no business of ours, and able to break a run.
 _FOR_OTHERS = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 
 
-def run_selection(selection: Selection, options: Sequence[str], workers: int) -> int:
-    """Run what was selected, side by side; 0: all passed, 1: some failed, 2: bad input, 130: a Ctrl-C ended it."""
+class Watcher(Protocol):
+    """Who is told of a run while it goes on."""
+
+    def started(self, name: str) -> None:
+        """The instance of an id runs."""
+
+    def ended(self, result: InstanceResult) -> None:
+        """An instance has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run ended."""
+
+    code: int  # 0: all passed; 1: some failed; 2: it could not be done; 130: a Ctrl-C ended it
+    results: tuple[InstanceResult, ...]  # of all instances that ended, by id
+    troubles: tuple[str, ...]  # what went wrong with the run itself
+
+
+def run_selection(
+    selection: Selection, options: Sequence[str], workers: int, watcher: Watcher, *, stop_at_failure: bool = False
+) -> Ended:
+    """Run what was selected, side by side."""
     workers = min(workers, len(selection.instances))
-    plugin = _RunPlugin(selection, share_out(selection.instances, workers))
-    arguments = [*_sealed(selection), "-q", "--tb=short", *options]
+    plugin = _RunPlugin(selection, share_out(selection.instances, workers), watcher)
+    arguments = [*_sealed(selection), *options]
+    arguments += ["--maxfail=1"] if stop_at_failure else []
     arguments += ["-n", str(workers)] if workers > 1 else []
-    ended = pytest.main([*arguments, *selection.names], plugins=[plugin])
-    if ended in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-        return int(ended)
-    return 130 if ended == pytest.ExitCode.INTERRUPTED else 2  # 130: as any program that a Ctrl-C ended
+    code = pytest.main([*arguments, *selection.names], plugins=[plugin])
+    results = tuple(sorted(plugin.results.values(), key=lambda result: result.words["id"]))
+    return Ended(_code(code, results, plugin.troubles, stop_at_failure), results, tuple(plugin.troubles))
+
+
+def _code(code: int, results: Sequence[InstanceResult], troubles: Sequence[str], stop_at_failure: bool) -> int:
+    if troubles or code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED):
+        return 2
+    failed = any(result.outcome == "failed" for result in results)
+    if code == pytest.ExitCode.INTERRUPTED and not (failed and stop_at_failure):  # workers are interrupted to stop
+        return 130  # as any program that a Ctrl-C ended
+    return 0 if code == pytest.ExitCode.OK else 1
 
 
 def _sealed(selection: Selection) -> list[str]:
@@ -37,26 +73,79 @@ def _sealed(selection: Selection) -> list[str]:
     # Tests are named by their path below this folder.
     root = str(shipped) if ours else os.path.commonpath([Path.cwd(), *selection.files])
     options = ["--disable-plugin-autoload", "-p", "xdist", "-p", "numaproof.pytest_plugin", "-p", "no:cacheprovider"]
-    options += ["--noconftest", "-c", os.devnull, f"--rootdir={root}", f"--confcutdir={root}"]
+    options += ["-p", "no:terminal", "--noconftest", "-c", os.devnull, f"--rootdir={root}", f"--confcutdir={root}"]
     # We are imported already, which pytest would warn of: nothing of ours needs its rewritten assertions.
     return [*options, "--import-mode=importlib", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 
 
 class _RunPlugin:
-    """What the pytest of a run knows beforehand: the instances of its files, and how workers share them."""
+    """What the pytest of a run knows beforehand, the instances and how workers share them; and who watches."""
 
-    def __init__(self, selection: Selection, share_of: Mapping[str, str]) -> None:
+    def __init__(self, selection: Selection, share_of: Mapping[str, str], watcher: Watcher) -> None:
         self._selection = selection
         self._share_of = share_of
+        self._watcher = watcher
+        self.results: dict[str, InstanceResult] = {}
+        self.troubles: list[str] = []
 
     def pytest_configure(self, config: pytest.Config) -> None:
         """Where there are no workers, files are not parsed again."""
         config.stash[LISTED] = dict(self._selection.files)
+        config.stash[KEEPS_RECORDS] = True
+        config.option.tbstyle = "short"  # an option of pytest's own reporter
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """An instance starts."""
+        self._watcher.started(_id(nodeid))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A part of an instance has ended."""
+        result = result_of(report) or self._of_crash(report)
+        if result is not None:
+            self.results[result.words["id"]] = result
+            self._watcher.ended(result)
+
+    def _of_crash(self, report: pytest.TestReport) -> InstanceResult | None:
+        """What is told of an instance whose worker died."""
+        instance = next((one for one in self._selection.instances if one.id == _id(report.nodeid)), None)
+        if not report.failed or instance is None:
+            return None
+        return _broken(instance, report.longreprtext)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A file could not be read any more: it was, a moment ago."""
+        if report.failed:
+            self.troubles.append(report.longreprtext)
+
+    def pytest_internalerror(self, excrepr: object) -> bool:
+        """A fault of pytest's or ours: told by whoever runs us, not by pytest."""
+        self.troubles.append(str(excrepr))
+        return True
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> LoadScopeScheduling:
         """A hook of xdist. Its own `loadgroup` does not group with pytest 9.2 (pytest-dev/pytest-xdist#1386)."""
         return _Shares(config, log, self._share_of)
+
+
+def _broken(instance: Instance, why: str) -> InstanceResult:
+    scenario = instance.scenario
+    return InstanceResult(
+        words_of(instance),
+        "failed",
+        0,
+        "",
+        scenario.name,
+        " ".join(scenario.why.split()),
+        scenario.source,
+        str(scenario.path),
+        (why,),
+    )
+
+
+def _id(nodeid: str) -> str:
+    """The instance's id: tests are named FILE::ID."""
+    return nodeid.partition("::")[2]
 
 
 class _Shares(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
@@ -67,5 +156,5 @@ class _Shares(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
         self._share_of = share_of
 
     def _split_scope(self, nodeid: str) -> str:
-        instance = nodeid.partition("::")[2]
+        instance = _id(nodeid)
         return self._share_of.get(instance, instance)  # a file may have changed since it was listed

@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "machine(argument): the machine of the fixtures `machine` and `node`")
     config.stash[ENDING] = ExitStack()
     config.stash[RUN] = getattr(config, "workerinput", {}).get("numaproof_run") or f"run-{uuid.uuid4().hex[:8]}"
-    config.stash[KEEPS_RECORDS] = getattr(config, "workerinput", {}).get("numaproof_records", False)
+    config.stash.setdefault(KEEPS_RECORDS, getattr(config, "workerinput", {}).get("numaproof_records", False))
     for folder in _folders(config):
         if not folder.is_dir():
             raise pytest.UsageError(
@@ -108,6 +108,11 @@ class ScenarioFile(pytest.File):
             raise self.CollectError(str(error)) from error
 
 
+def words_of(instance: "Instance") -> dict[str, str]:
+    """An instance in the words of a report."""
+    return {"id": instance.id, "machine": instance.machine, "theme": instance.scenario.theme, **instance.values}
+
+
 class ScenarioItem(pytest.Item):
     """One instance of a scenario."""
 
@@ -116,8 +121,7 @@ class ScenarioItem(pytest.Item):
         self.instance = instance
         self.differences: list[str] = []
         self.record = ""  # as a text; empty: nothing is kept
-        words = {"id": instance.id, "machine": instance.machine, "theme": instance.scenario.theme, **instance.values}
-        self.user_properties.append((_PROPERTY, json.dumps(words)))
+        self.user_properties.append((_PROPERTY, json.dumps(words_of(instance))))
         # With --dist=loadgroup a machine's warm process is started once: one worker gets all instances of the machine.
         self.add_marker(pytest.mark.xdist_group(instance.machine))
 
@@ -179,7 +183,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     for line in matrix_lines(results):
         terminalreporter.write_line(line)
     if file := config.option.numaproof_summary:
-        text = json.dumps(summary(results, config.option.numaproof_runtime), indent=1) + "\n"
+        text = json.dumps(summary(results, config.option.numaproof_runtime, {}), indent=1) + "\n"
         try:
             Path(file).parent.mkdir(parents=True, exist_ok=True)
             Path(file).write_text(text)

@@ -8,7 +8,12 @@ from numaproof.harness.drawing.text import to_encoding
 
 
 def wants_colour() -> bool:
-    """Whether people see the output in a terminal that has colours, and have not asked for none (no-color.org)."""
+    """Whether people see the output in a terminal that has colours, and have not asked for none (no-color.org).
+
+    Who asks for colours gets them wherever the output goes (force-color.org).
+    """
+    if os.environ.get("FORCE_COLOR") and not os.environ.get("NO_COLOR"):
+        return True
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

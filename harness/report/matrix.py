@@ -8,7 +8,7 @@ from typing import Any
 from numaproof.harness.scenario.record import InstanceRecord
 from numaproof.harness.vocabulary import POLICIES
 
-_COLUMNS = (*POLICIES, "other")
+COLUMNS = (*POLICIES, "other")
 OUTCOMES = ("passed", "failed", "skipped")
 
 
@@ -34,13 +34,11 @@ def matrix_lines(results: Sequence[InstanceResult]) -> Iterable[str]:
     for result in results:
         key = (result.words["machine"], result.words.get("scope", "-"))
         cells[key][result.words.get("policy", "other")][result.outcome] += 1
-    columns = [one for one in _COLUMNS if any(one in row for row in cells.values())]
+    columns = [one for one in COLUMNS if any(one in row for row in cells.values())]
     width = max(len(machine) for machine in ["machine", *(machine for machine, _ in cells)]) + 2
     yield "".join(["machine".ljust(width), "scope".ljust(11), *(column.rjust(18) for column in columns)])
     for (machine, scope), row in sorted(cells.items()):
-        yield "".join(
-            [machine.ljust(width), scope.ljust(11), *(_cell(row.get(column)).rjust(18) for column in columns)]
-        )
+        yield "".join([machine.ljust(width), scope.ljust(11), *(cell(row.get(column)).rjust(18) for column in columns)])
     totals = Counter(result.outcome for result in results)
     machines = len({machine for machine, _ in cells})
     yield (
@@ -51,7 +49,8 @@ def matrix_lines(results: Sequence[InstanceResult]) -> Iterable[str]:
         yield f"  {count} skipped: {reason}"
 
 
-def _cell(counts: Counter[str] | None) -> str:
+def cell(counts: Counter[str] | None) -> str:
+    """How many passed, of how many if some failed."""
     if counts is None:
         return "."
     ran = counts["passed"] + counts["failed"]
@@ -60,14 +59,16 @@ def _cell(counts: Counter[str] | None) -> str:
     return f"{counts['passed']} of {ran}" if counts["failed"] else str(ran)
 
 
-def summary(results: Sequence[InstanceResult], runtime: str) -> dict[str, Any]:
-    """Every result, for programs."""
+def summary(results: Sequence[InstanceResult], runtime: str, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Every result, for programs; `about` is what else is known of the run."""
     return {
         "runtime": runtime,
+        **about,
         "totals": {outcome: sum(result.outcome == outcome for result in results) for outcome in OUTCOMES},
         "results": [
-            {**result.words, "outcome": result.outcome, "seconds": round(result.seconds, 3)}
+            {**result.words, "file": result.path, "outcome": result.outcome, "seconds": round(result.seconds, 3)}
             | ({"reason": result.reason} if result.reason else {})
+            | ({"differences": list(result.differences)} if result.differences else {})
             for result in sorted(results, key=lambda result: result.words["id"])
         ],
     }

@@ -14,7 +14,11 @@ def write_pictures(machines: Mapping[str, Machine], directory: Path) -> None:
     """Draw each machine into `directory`, in a file of its name."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, machine in machines.items():
-        # A machine may also be called by a path or by a string with blanks and brackets.
-        plain = re.sub(r"[^\w.-]+", "_", name)
         text = "".join(f"{line}\n" for line in machine_lines(machine, _WIDTH))
-        (directory / f"{plain}.txt").write_text(text, encoding="utf-8")
+        (directory / picture_name(name)).write_text(text, encoding="utf-8")
+
+
+def picture_name(machine: str) -> str:
+    """The name of a machine's file; a machine may also be called by a path or by a string with blanks and brackets."""
+    plain = re.sub(r"[^\w.-]+", "_", machine)
+    return f"{plain}.txt"

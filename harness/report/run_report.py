@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from numaproof.fake_sysfs import Machine
-from numaproof.harness.report.matrix import InstanceResult
+from numaproof.harness.report.matrix import InstanceResult, summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +21,14 @@ class RunReport:
     command: str  # as a shell takes it
     machines: Mapping[str, Machine]  # name -> as the instances have it; also those whose instances did not run
     cut: bool = False  # ended before all instances had: by a Ctrl-C, or at the first failure
+
+    def summary(self) -> dict[str, Any]:
+        """All of it but the records, for programs."""
+        about = {
+            "version": self.version,
+            "started": self.started.isoformat(timespec="seconds"),
+            "seconds": round(self.seconds, 3),
+            "command": self.command,
+            "cut": self.cut,
+        }
+        return summary(self.results, self.runtime, about)
