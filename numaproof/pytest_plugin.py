@@ -4,8 +4,9 @@ pytest loads it wherever numaproof is installed: it imports and makes nothing un
 """
 
 import json
+import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ RUN = pytest.StashKey[str]()  # the name of the run's directory, which all worke
 ENDING = pytest.StashKey[ExitStack]()
 LISTED = pytest.StashKey["dict[Path, tuple[Instance, ...]]"]()  # the instances of files that were parsed before
 _PROPERTY = "numaproof"
+_DIFFERENCES = "numaproof_differences"
 _OUTCOMES = ("passed", "failed", "skipped")
 
 
@@ -58,6 +60,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _folders(config: pytest.Config) -> list[Path]:
     return [config.rootpath / folder for folder in config.getini("numaproof_scenarios")]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: "pytest.CallInfo[None]"
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """The report of a scenario that failed takes every difference along, also from a worker."""
+    report = yield
+    if isinstance(item, ScenarioItem) and call.excinfo is not None and report.failed:
+        error = call.excinfo.value
+        told = error.args if isinstance(error, ScenarioFailedError) else (call.excinfo.exconly(), report.longreprtext)
+        setattr(report, _DIFFERENCES, list(told))
+    return report
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -109,8 +124,7 @@ class ScenarioItem(pytest.Item):
     def __init__(self, *, instance: "Instance", **others: Any) -> None:
         super().__init__(**others)
         self.instance = instance
-        words = {"id": instance.id, "machine": instance.machine, "theme": instance.scenario.theme, **instance.values}
-        self.user_properties.append((_PROPERTY, json.dumps(words)))
+        self.user_properties.append((_PROPERTY, json.dumps(instance.words)))
         # With --dist=loadgroup a machine's warm process is started once: one worker gets all instances of the machine.
         self.add_marker(pytest.mark.xdist_group(instance.machine))
 
@@ -141,7 +155,7 @@ class ScenarioItem(pytest.Item):
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """The matrix policy x scope x machine, and the summary file."""
-    results = list(_results(terminalreporter))
+    results = list(results_of(terminalreporter))
     if not results:
         return
     from numaproof.harness.report.matrix import matrix_lines, summary  # noqa: PLC0415
@@ -158,7 +172,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             raise pytest.UsageError(f"--numaproof-summary {file}: {error.strerror}; give another file") from error
 
 
-def _results(terminalreporter: Any) -> "Iterator[InstanceResult]":
+def results_of(terminalreporter: Any) -> "Iterator[InstanceResult]":
+    """How each instance ended, as far as it came to an end."""
+    root = terminalreporter.config.rootpath
     for outcome in _OUTCOMES:
         for report in terminalreporter.stats.get(outcome, []):
             for name, value in getattr(report, "user_properties", ()):
@@ -166,7 +182,10 @@ def _results(terminalreporter: Any) -> "Iterator[InstanceResult]":
                     from numaproof.harness.report.matrix import InstanceResult  # noqa: PLC0415
 
                     reason = report.longrepr[2] if outcome == "skipped" else ""
-                    yield InstanceResult(json.loads(value), outcome, report.duration, reason)
+                    found = tuple(getattr(report, _DIFFERENCES, ()))
+                    path = os.path.normpath(root / report.location[0])
+                    words = json.loads(value)
+                    yield InstanceResult(words, outcome, report.duration, reason, path=path, differences=found)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """`numaproof check`: whether a device plugin does what the kubelet requires of it."""
 
 import argparse
+import os
 import random
 import shlex
 import sys
@@ -13,6 +14,14 @@ from rich.console import Console
 
 from numaproof import fake_sysfs
 from numaproof.errors import UserError
+from numaproof.harness.commands.annotating import (
+    add_annotations_argument,
+    annotate,
+    check_place,
+    parse_annotations,
+    repository,
+)
+from numaproof.harness.commands.output_file import write_output
 from numaproof.harness.conformance.check_file import OPTIONS_FILE, add_file_options
 from numaproof.harness.conformance.checks.check import Check, RequirementLevel
 from numaproof.harness.conformance.finding import CheckVerdict
@@ -29,10 +38,12 @@ from numaproof.harness.conformance.selection import parse_features, read_known_f
 from numaproof.harness.conformance.stage import Flips, Pace
 from numaproof.harness.conformance.subject import CommandSubject
 from numaproof.harness.conformance.surroundings import parse_bind, parse_device_node, parse_environment, runtime_for
+from numaproof.harness.report.conformance_annotations import not_started, of_checks
 from numaproof.harness.report.conformance_html import html
 from numaproof.harness.report.conformance_junit import junit
 from numaproof.harness.report.conformance_terminal import show
 from numaproof.harness.report.conformance_yaml import as_yaml
+from numaproof.harness.report.source_path import shown
 from numaproof.harness.runtimes.scratch import remove_stale, run_directory
 from numaproof.harness.vocabulary import RUNTIMES
 
@@ -74,12 +85,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit's XML")
     out.add_argument("--yaml", type=Path, metavar="FILE", help="write YAML")
     out.add_argument("--html", type=Path, metavar="FILE", help="write one HTML file, with the exchange of each check")
+    add_annotations_argument(out)
     parser.add_argument("--config", type=Path, help=f"a file of options (default: {OPTIONS_FILE}, if it is there)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Check the subject; 0: conformant, 1: not, 3: it could not be started."""
-    add_file_options(args)
+    options_file = add_file_options(args)
+    annotating = parse_annotations(args.annotations, os.environ)
     checks = select(args.level or "may", args.only or (), args.exclude or ())
     if args.dry_run:
         for check in checks:
@@ -91,6 +104,7 @@ def run(args: argparse.Namespace) -> int:
     for path in (args.junit, args.yaml, args.html):
         if path is not None and not path.absolute().parent.is_dir():
             raise UserError(f"{path}: its directory does not exist; make it first")
+    check_place(annotating)
     console = Console(width=None if sys.stdout.isatty() else 160)
     code = CONFORMANT
     with ExitStack() as ending:
@@ -100,12 +114,14 @@ def run(args: argparse.Namespace) -> int:
                 report = start(number)
             except NotStartedError as error:
                 print(f"numaproof: the subject could not be started: {error}", file=sys.stderr)
+                annotate(annotating, [not_started(str(error), options_file)], OPTIONS_FILE)
                 return NOT_STARTED
             show(report, console, known)
-            _write(args, report, known)
+            _write(args, report, known, options_file)
             code = _judge(report, known, console)
             if code != CONFORMANT:
                 break
+    annotate(annotating, of_checks(report, known, options_file, args.known_failures), OPTIONS_FILE)
     return code
 
 
@@ -181,13 +197,14 @@ def _flips(args: argparse.Namespace) -> Flips | None:
     return Flips(args.unhealthy, args.healthy) if args.unhealthy else None
 
 
-def _write(args: argparse.Namespace, report: Report, known: Collection[str]) -> None:
-    for path, write in ((args.junit, junit), (args.yaml, as_yaml), (args.html, html)):
-        if path is not None:
-            try:
-                path.write_text(write(report, known))
-            except OSError as error:
-                raise UserError(f"{path}: cannot be written: {error.strerror}") from error
+def _write(args: argparse.Namespace, report: Report, known: Collection[str], options_file: Path | None) -> None:
+    file = shown(options_file, repository(os.environ)) if options_file is not None else ""
+    if args.junit is not None:
+        write_output(args.junit, junit(report, known, file))
+    if args.yaml is not None:
+        write_output(args.yaml, as_yaml(report, known))
+    if args.html is not None:
+        write_output(args.html, html(report, known))
 
 
 def _judge(report: Report, known: Collection[str], console: Console) -> int:

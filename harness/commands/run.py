@@ -1,16 +1,33 @@
 """`numaproof run`: scenarios against the reference node; a front for pytest."""
 
 import argparse
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine, MachineError
+from numaproof.harness.commands.annotating import (
+    Annotating,
+    add_annotations_argument,
+    annotate,
+    check_place,
+    parse_annotations,
+    repository,
+)
+from numaproof.harness.commands.output_file import write_output
+from numaproof.harness.report.matrix import summary
+from numaproof.harness.report.scenario_annotations import of_scenarios
+from numaproof.harness.report.scenario_junit import scenario_junit
 from numaproof.harness.runtimes.trees import machine_of
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.selection import Selection, select
 from numaproof.harness.vocabulary import RUNTIMES
+
+if TYPE_CHECKING:
+    from numaproof.harness.pytest_run import Ended
 
 _RESULTS = ("junit.xml", "summary.json")
 _PICTURES = "machines"
@@ -28,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("out"), help="where junit.xml, summary.json and pictures go (default: out)"
     )
+    add_annotations_argument(parser)
     parser.add_argument("--list", action="store_true", help="list the instances, and end")
 
 
@@ -35,16 +53,19 @@ def run(args: argparse.Namespace) -> int:
     """Run the scenarios; 0: all passed, 1: some failed, 2: bad input."""
     if args.workers < 1:
         raise UserError(f"--workers {args.workers}: give at least 1")
+    annotating = parse_annotations(args.annotations, os.environ)
     # All of them are read before anything runs: a mistake is told at once, and in a line.
     selection = select(args.what, tuple(args.machine))
     machines = _machines(selection.instances, args.machine)
     if args.list:
         print("\n".join(one.id for one in selection.instances))
         return 0
-    return _run(selection, machines, args)
+    return _run(selection, machines, args, annotating)
 
 
-def _run(selection: Selection, machines: Mapping[str, Machine], args: argparse.Namespace) -> int:
+def _run(
+    selection: Selection, machines: Mapping[str, Machine], args: argparse.Namespace, annotating: Annotating
+) -> int:
     # Not above: pytest and what the runtimes need take longer to import than a list of instances takes to print.
     from numaproof.harness.pytest_run import run_selection  # noqa: PLC0415
     from numaproof.harness.runtimes.scratch import remove_stale  # noqa: PLC0415
@@ -54,21 +75,28 @@ def _run(selection: Selection, machines: Mapping[str, Machine], args: argparse.N
     runtime = select_runtime(args.runtime)
     _reap(runtime)
     _make_room(args.out, machines)
+    check_place(annotating)
     print(f"runtime: {runtime}; machines: {', '.join(machines)}", flush=True)
     options = [f"--numaproof-machine={machine}" for machine in args.machine]
-    options += [f"--numaproof-runtime={runtime}", f"--junitxml={args.out / _RESULTS[0]}"]
-    options += [f"--numaproof-summary={args.out / _RESULTS[1]}"]
+    options += [f"--numaproof-runtime={runtime}"]
     options += [f"--numaproof-require={args.require}"] if args.require else []
-    try:
-        code = run_selection(selection, options, args.workers)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise UserError(f"--out {args.out}: {error.strerror or error}; the results could not be written") from error
+    ended = run_selection(selection, options, args.workers)
     _reap(runtime)
-    if code in (0, 1):
+    _write(ended, runtime, args.out)
+    annotate(annotating, of_scenarios(ended.results))
+    if ended.code in (0, 1):
         print(f"results: {', '.join(str(args.out / name) for name in (*_RESULTS, _PICTURES))}")
-    return code
+    return ended.code
+
+
+def _write(ended: "Ended", runtime: str, out: Path) -> None:
+    """The results, each file whole or not at all."""
+    texts = (
+        scenario_junit(ended.results, ended.seconds, repository(os.environ)),
+        json.dumps(summary(ended.results, runtime), indent=1) + "\n",
+    )
+    for name, text in zip(_RESULTS, texts, strict=True):
+        write_output(out / name, text)
 
 
 def _machines(listed: Sequence[Instance], given: Sequence[str]) -> dict[str, Machine]:
