@@ -9,6 +9,7 @@ from pathlib import Path
 from numaproof.errors import UserError
 from numaproof.harness.commands.output_file import write_output
 from numaproof.harness.report.annotations import Annotation, code_quality, github_commands
+from numaproof.harness.report.job_summary import job_summary
 
 _FORMS = "auto, none, github, github=FILE or gitlab=FILE"
 
@@ -49,17 +50,41 @@ def check_place(annotating: Annotating) -> None:
         raise UserError(f"--annotations {annotating.file}: its directory does not exist; make it first")
 
 
-def annotate(annotating: Annotating, annotations: Sequence[Annotation], default_path: str = ".") -> None:
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What there is to tell of a run that has ended."""
+
+    headline: str
+    good: bool
+    facts: Sequence[str]  # lines, as in a terminal
+    annotations: Sequence[Annotation]
+
+
+def annotate(annotating: Annotating, ending: Ending, default_path: str = ".") -> None:
     """Tell what failed; `default_path` is for what belongs to no file, where the system wants one."""
     root = repository(os.environ)
     if annotating.system == "gitlab" and annotating.file is not None:
-        write_output(annotating.file, code_quality(annotations, root, default_path))
+        write_output(annotating.file, code_quality(ending.annotations, root, default_path))
     elif annotating.system == "github":
-        lines = github_commands(annotations, root)
+        lines = github_commands(ending.annotations, root)
         if annotating.file is not None:
             write_output(annotating.file, "".join(f"{line}\n" for line in lines))
         elif lines:
             print("\n".join(lines), flush=True)
+        if place := os.environ.get("GITHUB_STEP_SUMMARY"):
+            text = job_summary(ending.headline, ending.good, ending.facts, ending.annotations, root)
+            _append(Path(place), text)
+
+
+def _append(path: Path, text: str) -> None:
+    """A step's summary may have been begun by others."""
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UserError(
+            f"GITHUB_STEP_SUMMARY {path}: cannot be written ({error.strerror}); --annotations none goes without"
+        ) from error
 
 
 def repository(environment: Mapping[str, str]) -> Path:

@@ -15,6 +15,7 @@ from rich.console import Console
 from numaproof import fake_sysfs
 from numaproof.errors import UserError
 from numaproof.harness.commands.annotating import (
+    Ending,
     add_annotations_argument,
     annotate,
     check_place,
@@ -42,6 +43,7 @@ from numaproof.harness.report.conformance_annotations import not_started, of_che
 from numaproof.harness.report.conformance_html import html
 from numaproof.harness.report.conformance_junit import junit
 from numaproof.harness.report.conformance_terminal import show
+from numaproof.harness.report.conformance_words import summary_line
 from numaproof.harness.report.conformance_yaml import as_yaml
 from numaproof.harness.report.source_path import shown
 from numaproof.harness.runtimes.scratch import remove_stale, run_directory
@@ -114,14 +116,17 @@ def run(args: argparse.Namespace) -> int:
                 report = start(number)
             except NotStartedError as error:
                 print(f"numaproof: the subject could not be started: {error}", file=sys.stderr)
-                annotate(annotating, [not_started(str(error), options_file)], OPTIONS_FILE)
+                told = Ending("numaproof check: not started", False, (), [not_started(str(error), options_file)])
+                annotate(annotating, told, OPTIONS_FILE)
                 return NOT_STARTED
             show(report, console, known)
             _write(args, report, known, options_file)
             code = _judge(report, known, console)
             if code != CONFORMANT:
                 break
-    annotate(annotating, of_checks(report, known, options_file, args.known_failures), OPTIONS_FILE)
+    headline = f"numaproof check: {'' if code == CONFORMANT else 'not '}conformant"
+    violations = of_checks(report, known, options_file, args.known_failures)
+    annotate(annotating, Ending(headline, code == CONFORMANT, [summary_line(report)], violations), OPTIONS_FILE)
     return code
 
 

@@ -11,6 +11,7 @@ from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine, MachineError
 from numaproof.harness.commands.annotating import (
     Annotating,
+    Ending,
     add_annotations_argument,
     annotate,
     check_place,
@@ -18,7 +19,7 @@ from numaproof.harness.commands.annotating import (
     repository,
 )
 from numaproof.harness.commands.output_file import write_output
-from numaproof.harness.report.matrix import summary
+from numaproof.harness.report.matrix import matrix_lines, summary
 from numaproof.harness.report.scenario_annotations import of_scenarios
 from numaproof.harness.report.scenario_junit import scenario_junit
 from numaproof.harness.runtimes.trees import machine_of
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _RESULTS = ("junit.xml", "summary.json")
 _PICTURES = "machines"
+_VERDICTS = {0: "passed", 1: "failed"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +85,8 @@ def _run(
     ended = run_selection(selection, options, args.workers)
     _reap(runtime)
     _write(ended, runtime, args.out)
-    annotate(annotating, of_scenarios(ended.results))
+    headline = f"numaproof run: {_VERDICTS.get(ended.code, 'ended early')}"
+    annotate(annotating, Ending(headline, ended.code == 0, [*matrix_lines(ended.results)], of_scenarios(ended.results)))
     if ended.code in (0, 1):
         print(f"results: {', '.join(str(args.out / name) for name in (*_RESULTS, _PICTURES))}")
     return ended.code

@@ -67,11 +67,15 @@ def _github_command(annotation: Annotation, root: Path) -> str:
     return f"::{annotation.severity} {told}::{_in_data(annotation.text)}"
 
 
+def printable(text: str) -> str:
+    """A text without what no reader sees, and with one kind of line break: what a program printed may hold anything."""
+    lines = "\n".join(text.splitlines())
+    return "".join(one if one in "\n\t" or one.isprintable() else "?" for one in lines)
+
+
 def _in_data(text: str) -> str:
-    """A text as the runner decodes it; every line break is encoded, also those that only some programs know."""
-    text = "\n".join(text.splitlines())
-    safe = "".join(one if one in "\n\t" or one.isprintable() else "?" for one in text)
-    return safe.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """A text as the runner decodes it."""
+    return printable(text).replace("%", "%25").replace("\n", "%0A")
 
 
 def _in_property(text: str) -> str:
