@@ -16,7 +16,7 @@ from numaproof.harness.report.matrix import InstanceResult
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.selection import Selection, shipped_scenarios
 from numaproof.harness.scenario.sharing import share_out
-from numaproof.pytest_plugin import KEEPS_RECORDS, LISTED, result_of, words_of
+from numaproof.pytest_plugin import KEEPS_RECORDS, LISTED, result_of
 
 # What people tell the pytest of their own tests: no business of ours, and able to break a run.
 _FOR_OTHERS = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
@@ -131,7 +131,7 @@ class _RunPlugin:
 def _broken(instance: Instance, why: str) -> InstanceResult:
     scenario = instance.scenario
     return InstanceResult(
-        words_of(instance),
+        instance.words,
         "failed",
         0,
         "",

@@ -108,11 +108,6 @@ class ScenarioFile(pytest.File):
             raise self.CollectError(str(error)) from error
 
 
-def words_of(instance: "Instance") -> dict[str, str]:
-    """An instance in the words of a report."""
-    return {"id": instance.id, "machine": instance.machine, "theme": instance.scenario.theme, **instance.values}
-
-
 class ScenarioItem(pytest.Item):
     """One instance of a scenario."""
 
@@ -121,7 +116,7 @@ class ScenarioItem(pytest.Item):
         self.instance = instance
         self.differences: list[str] = []
         self.record = ""  # as a text; empty: nothing is kept
-        self.user_properties.append((_PROPERTY, json.dumps(words_of(instance))))
+        self.user_properties.append((_PROPERTY, json.dumps(instance.words)))
         # With --dist=loadgroup a machine's warm process is started once: one worker gets all instances of the machine.
         self.add_marker(pytest.mark.xdist_group(instance.machine))
 

@@ -16,6 +16,14 @@ from rich.console import Console
 from numaproof import fake_sysfs
 from numaproof.errors import UserError
 from numaproof.harness.arguments import Parser
+from numaproof.harness.commands.annotating import (
+    Ending,
+    add_annotations_argument,
+    annotate,
+    check_place,
+    parse_annotations,
+    repository,
+)
 from numaproof.harness.commands.check_about import about_of
 from numaproof.harness.commands.check_progress import progress_shown
 from numaproof.harness.commands.output_file import refuse_unwritable, write_output
@@ -37,11 +45,13 @@ from numaproof.harness.conformance.selection import parse_features, read_known_f
 from numaproof.harness.conformance.stage import Flips, Pace
 from numaproof.harness.conformance.subject import CommandSubject
 from numaproof.harness.conformance.surroundings import parse_bind, parse_device_node, parse_environment, runtime_for
+from numaproof.harness.report.conformance_annotations import not_started, of_checks
 from numaproof.harness.report.conformance_html import html
 from numaproof.harness.report.conformance_junit import junit
 from numaproof.harness.report.conformance_terminal import show
-from numaproof.harness.report.conformance_words import plain_text
+from numaproof.harness.report.conformance_words import plain_text, summary_line
 from numaproof.harness.report.conformance_yaml import as_yaml
+from numaproof.harness.report.source_path import shown
 from numaproof.harness.runtimes.scratch import remove_stale, run_directory
 from numaproof.harness.vocabulary import RUNTIMES
 
@@ -96,13 +106,15 @@ def add_arguments(parser: Parser) -> None:
     out.add_argument(
         "--html", type=Path, metavar="FILE", help="write a page: one file, failures first, with the plugin's own output"
     )
+    add_annotations_argument(out)
     parser.add_argument("--config", type=Path, help=f"a file of options (default: {OPTIONS_FILE}, if it is there)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Check the subject; 0: conformant, 1: not, 3: it could not be started."""
     given = argparse.Namespace(**vars(args))
-    add_file_options(args)
+    options_file = add_file_options(args)
+    annotating = parse_annotations(args.annotations, os.environ)
     checks = select(args.level or "may", args.only or (), args.exclude or ())
     if args.dry_run:
         _list(checks, as_json=args.json)
@@ -113,6 +125,7 @@ def run(args: argparse.Namespace) -> int:
     if args.repeat is not None and args.repeat < 1:
         raise UserError(f"--repeat {args.repeat}: give at least 1")
     _refuse_bad_places(args)
+    check_place(annotating)
     console = Console(
         width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _LOG_WIDTH,
         no_color=not wants_colour(),
@@ -126,10 +139,17 @@ def run(args: argparse.Namespace) -> int:
                     report = start(number, tell)
             except NotStartedError as error:
                 print(f"numaproof: the subject could not be started: {plain_text(str(error))}", file=sys.stderr)
+                told = Ending("numaproof check: not started", False, (), [not_started(str(error), options_file)])
+                annotate(annotating, told, OPTIONS_FILE)
                 return NOT_STARTED
-            _write(args, report, known)
+            _write(args, report, known, options_file)
+            is_good = outcome(report, known).conformant
+            if not is_good or number + 1 == (args.repeat or 1):
+                headline = f"numaproof check: {outcome(report, known).text}"
+                violations = of_checks(report, known, options_file, args.known_failures)
+                annotate(annotating, Ending(headline, is_good, [summary_line(report)], violations), OPTIONS_FILE)
             show(report, console, known, places=_places(args), verbose=args.verbose)
-            if not outcome(report, known).conformant:
+            if not is_good:
                 return NOT_CONFORMANT
     return CONFORMANT
 
@@ -231,7 +251,11 @@ def _flips(args: argparse.Namespace) -> Flips | None:
     return Flips(args.unhealthy, args.healthy) if args.unhealthy else None
 
 
-def _write(args: argparse.Namespace, report: Report, known: Collection[str]) -> None:
-    for path, write in ((args.junit, junit), (args.yaml, as_yaml), (args.html, html)):
-        if path is not None:
-            write_output(path, write(report, known))
+def _write(args: argparse.Namespace, report: Report, known: Collection[str], options_file: Path | None) -> None:
+    file = shown(options_file, repository(os.environ)) if options_file is not None else ""
+    if args.junit is not None:
+        write_output(args.junit, junit(report, known, file))
+    if args.yaml is not None:
+        write_output(args.yaml, as_yaml(report, known))
+    if args.html is not None:
+        write_output(args.html, html(report, known))

@@ -1,7 +1,6 @@
 """`numaproof run`: scenarios against the reference node, on machines that do not exist."""
 
 import argparse
-import importlib
 import io
 import json
 import os
@@ -19,8 +18,18 @@ import numaproof
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine, MachineError
 from numaproof.harness.arguments import Parser
+from numaproof.harness.commands.annotating import (
+    Annotating,
+    Ending,
+    add_annotations_argument,
+    annotate,
+    check_place,
+    parse_annotations,
+    repository,
+)
 from numaproof.harness.commands.output_file import write_output
 from numaproof.harness.commands.terminal import wants_colour
+from numaproof.harness.report.matrix import matrix_lines
 from numaproof.harness.runtimes.trees import machine_of
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.narrowing import check_themes, narrowed, policy_of, scope_of
@@ -65,6 +74,7 @@ def add_arguments(parser: Parser) -> None:
         help="with --list, as JSON: `instances`, each with id, scenario, theme, file, machine, values (of the matrix)",
     )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write the page of the run there, too")
+    add_annotations_argument(parser)
     told = parser.add_mutually_exclusive_group()
     told.add_argument("-v", "--verbose", action="store_true", help="all of every failure, and the whole matrix")
     told.add_argument("-q", "--quiet", action="store_true", help="failures and the verdict alone")
@@ -82,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         _list(selection.instances, as_json=args.json)
         return 0
-    return _run(selection, machines, args)
+    return _run(selection, machines, parse_annotations(args.annotations, os.environ), args)
 
 
 def _list(instances: Sequence[Instance], *, as_json: bool) -> None:
@@ -151,7 +161,9 @@ def _matcher(expression: str) -> Callable[[str], bool]:
     return matches
 
 
-def _run(selection: Selection, machines: Mapping[str, Machine], args: argparse.Namespace) -> int:
+def _run(
+    selection: Selection, machines: Mapping[str, Machine], annotating: Annotating, args: argparse.Namespace
+) -> int:
     # Not above: pytest and what the runtimes need take longer to import than a list of instances takes to print.
     from numaproof.harness.report.out_folder import OutFolder  # noqa: PLC0415
     from numaproof.harness.runtimes.scratch import remove_stale  # noqa: PLC0415
@@ -159,17 +171,23 @@ def _run(selection: Selection, machines: Mapping[str, Machine], args: argparse.N
 
     if args.html is not None and (not args.html.parent.is_dir() or args.html.is_dir()):
         raise UserError(f"--html {args.html}: cannot be written there; give a file in a folder that is there")
+    check_place(annotating)
     remove_stale()
     runtime = select_runtime(args.runtime)
     _reap(runtime)
     with OutFolder(args.out) as out:
-        code = _run_in(out, selection, machines, runtime, args)
+        code = _run_in(out, selection, machines, runtime, annotating, args)
     _reap(runtime)
     return code
 
 
 def _run_in(
-    out: "OutFolder", selection: Selection, machines: Mapping[str, Machine], runtime: str, args: argparse.Namespace
+    out: "OutFolder",
+    selection: Selection,
+    machines: Mapping[str, Machine],
+    runtime: str,
+    annotating: Annotating,
+    args: argparse.Namespace,
 ) -> int:
     from numaproof.harness.pytest_run import run_selection  # noqa: PLC0415
     from numaproof.harness.report.run_progress import Progress  # noqa: PLC0415
@@ -177,7 +195,7 @@ def _run_in(
     from numaproof.harness.report.run_text import coloured, plain  # noqa: PLC0415
 
     options = [f"--numaproof-machine={machine}" for machine in args.machine]
-    options += [f"--numaproof-runtime={runtime}", f"--junitxml={out.junit}"]
+    options += [f"--numaproof-runtime={runtime}"]
     options += [f"--numaproof-require={args.require}"] if args.require else []
     count = len(selection.instances)
     paint, width = coloured if wants_colour() else plain, _width()
@@ -205,13 +223,24 @@ def _run_in(
         print(f"numaproof: the run itself failed: {trouble}", file=sys.stderr)
     if ended.code == 2 and not ended.results:
         return 2
-    _publish(out, report, args, lambda: _tell_end(report, count, paint, width, args))
+    _publish(out, report, args, lambda: _tell_end(report, ended.code, count, paint, width, annotating, args))
     return ended.code
 
 
-def _tell_end(report: "RunReport", count: int, paint: "Paint", width: int, args: argparse.Namespace) -> None:
-    from numaproof.harness.report.run_text import end_lines, verdict  # noqa: PLC0415
+def _tell_end(
+    report: "RunReport",
+    code: int,
+    count: int,
+    paint: "Paint",
+    width: int,
+    annotating: Annotating,
+    args: argparse.Namespace,
+) -> None:
+    from numaproof.harness.report.run_text import end_lines, plain, verdict  # noqa: PLC0415
+    from numaproof.harness.report.scenario_annotations import of_scenarios  # noqa: PLC0415
 
+    headline = f"numaproof run: {verdict(report, count, plain)}"
+    annotate(annotating, Ending(headline, code == 0, [*matrix_lines(report.results)], of_scenarios(report.results)))
     for line in () if args.quiet else end_lines(report, paint, width, verbose=args.verbose):
         print(line)
     print(verdict(report, count, paint), flush=True)
@@ -219,12 +248,15 @@ def _tell_end(report: "RunReport", count: int, paint: "Paint", width: int, args:
 
 def _publish(out: "OutFolder", report: "RunReport", args: argparse.Namespace, tell_end: Callable[[], None]) -> None:
     """Write all results and tell what they are; the last line that is printed is the page's path."""
+    from numaproof.harness.report.run_page import run_page  # noqa: PLC0415 (templates take long to import)
 
     from numaproof.harness.report.run_text import shown_path  # noqa: PLC0415
+    from numaproof.harness.report.scenario_junit import scenario_junit  # noqa: PLC0415
 
-    page = _page(report)
+    page = run_page(report)
+    junit = scenario_junit(report.results, report.seconds, repository(os.environ))
     try:
-        out.publish(report.summary(), page, report.machines)
+        out.publish(report.summary(), junit, page, report.machines)
     except OSError as error:
         tell_end()
         told = f"{error.strerror or error}; the results could not be written"
@@ -234,14 +266,6 @@ def _publish(out: "OutFolder", report: "RunReport", args: argparse.Namespace, te
         write_output(args.html, page)
         print(shown_path(args.html))
     print(shown_path(out.page))
-
-
-def _page(report: "RunReport") -> str:
-    try:
-        module = importlib.import_module("numaproof.harness.report.run_page")
-    except ModuleNotFoundError:
-        return ""
-    return str(module.run_page(report))
 
 
 def _headline(count: int, machines: Mapping[str, Machine], runtime: str, args: argparse.Namespace) -> str:

@@ -50,11 +50,14 @@ CHECK = shape(
 )
 
 
-def add_file_options(args: argparse.Namespace) -> None:
-    """Take from the file what the command line leaves open; relative paths in it start at the file."""
-    path = args.config or Path(OPTIONS_FILE)
+def add_file_options(args: argparse.Namespace) -> Path | None:
+    """Take from the file what the command line leaves open; relative paths in it start at the file.
+
+    The answer is the file; None: there is none.
+    """
+    path: Path = args.config or Path(OPTIONS_FILE)
     if args.config is None and not path.is_file():
-        return
+        return None
     # A subject on the command line, of whatever kind, replaces the file's.
     has_subject = bool(args.subject or args.image or args.dir or args.socket)
     for key, value in _read(path).items():
@@ -69,6 +72,7 @@ def add_file_options(args: argparse.Namespace) -> None:
             setattr(args, name, [*value, *(given or ())])
         elif given is None:
             setattr(args, name, value)
+    return path
 
 
 def _read(path: Path) -> dict[str, Any]:

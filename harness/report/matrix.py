@@ -27,6 +27,13 @@ class InstanceResult:
     differences: tuple[str, ...] = ()  # of a failure: from what was expected, or what went wrong
     record: InstanceRecord | None = None  # None: it did not run, or not as far as a node
 
+    @property
+    def line(self) -> int | None:
+        """The line of the scenario's file that the first difference names; None: it names none."""
+        named = f"{self.path}:"
+        lines = (text.removeprefix(named).partition(":")[0] for text in self.differences if text.startswith(named))
+        return next((int(line) for line in lines if line.isdecimal()), None)
+
 
 def matrix_lines(results: Sequence[InstanceResult]) -> Iterable[str]:
     """A row for each machine and scope, a column for each policy: how many passed of how many ran."""

@@ -47,24 +47,18 @@ class OutFolder:
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     @property
-    def junit(self) -> Path:
-        """Where a JUnit file is to be written, before all results are published."""
-        return self._scratch / JUNIT
-
-    @property
     def page(self) -> Path:
         """Where the page is, once all is published."""
         return self.path / PAGE
 
-    def publish(self, summary: Mapping[str, Any], page: str, machines: Mapping[str, Machine]) -> None:
-        """Put all results in their places, each as a whole; the JUnit file is there, if there was time for one."""
+    def publish(self, summary: Mapping[str, Any], junit: str, page: str, machines: Mapping[str, Machine]) -> None:
+        """Put all results in their places, each as a whole."""
         (self._scratch / SUMMARY).write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-        if page:
-            (self._scratch / PAGE).write_text(page, encoding="utf-8")
+        (self._scratch / JUNIT).write_text(junit, encoding="utf-8")
+        (self._scratch / PAGE).write_text(page, encoding="utf-8")
         write_pictures(machines, self._scratch / PICTURES)
         for name in _FILES:
-            with suppress(FileNotFoundError):
-                (self._scratch / name).replace(self.path / name)
+            (self._scratch / name).replace(self.path / name)
         (self.path / PICTURES).mkdir(exist_ok=True)
         for picture in (self._scratch / PICTURES).iterdir():
             picture.replace(self.path / PICTURES / picture.name)

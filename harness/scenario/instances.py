@@ -31,6 +31,11 @@ class Instance:
         return f"{self.scenario.id}[{'-'.join([self.machine, *self.values.values()])}]"
 
     @property
+    def words(self) -> dict[str, str]:
+        """What results say of it: id, machine, theme, and a word for each row of the matrix."""
+        return {"id": self.id, "machine": self.machine, "theme": self.scenario.theme, **self.values}
+
+    @property
     def semantics(self) -> str:
         """Whose rules its node decides by: those of the newest kubelet unless the matrix says otherwise."""
         return self.values.get("semantics", "current")

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,10 @@ from numaproof.harness.cli import main
 from numaproof.harness.runtimes.docker import LABEL, connect, engine_answers
 from numaproof.harness.runtimes.image.build import ensure_image
 from tests.harness.commands.stories import GPU, NUMAPROOF, story
+from tests.harness.report.junit_shape import check_shape
 from tests.places import short_directory
+
+REPOSITORY = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -75,7 +77,8 @@ def mixed() -> Iterator[Mixed]:
     with short_directory() as place:
         for_two = story(place, "two", needs={"numa": 2})
         refused = story(place, "refused", kubelet={"reservedSystemCPUs": "0-9999"}, matrix={"machine": ["laptop"]})
-        done = run(place, story(place), wrong(place), for_two, refused)
+        annotations = ("--annotations", f"gitlab={place / 'quality.json'}")
+        done = run(place, story(place), wrong(place), for_two, refused, *annotations)
         yield Mixed(done.returncode, done.stdout, done.stderr, place / "out")
 
 
@@ -128,11 +131,48 @@ def test_the_summary_for_programs(mixed: Mixed) -> None:
 
 
 def test_junit_for_ci(mixed: Mixed) -> None:
-    suite = ET.fromstring((mixed.out / "junit.xml").read_text())[0]
+    [suite] = check_shape((mixed.out / "junit.xml").read_text())
     counts = {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped")}
     assert counts == {"tests": "4", "failures": "2", "errors": "0", "skipped": "1"}
     assert {case.get("name") for case in suite} == set(mixed.IDS)
-    assert any("expected rejection" in (failure.text or "") for failure in suite.iter("failure"))
+    wrong = suite.find("testcase[@classname='theme/wrong']")
+    assert wrong is not None
+    assert (wrong.get("file"), wrong.get("line")) == ("theme/wrong.yaml", line_of("admit:", mixed.out.parent))
+    [failure] = wrong.findall("failure")
+    assert "steps[0]: expected rejection (TopologyAffinityError), was admitted" in str(failure.get("message"))
+    assert "the node: c: placed on " in str(failure.text)
+
+
+def line_of(text: str, place: Path) -> str:
+    lines = (place / "theme/wrong.yaml").read_text().splitlines()
+    return str(1 + next(number for number, line in enumerate(lines) if text in line))
+
+
+def test_failures_stand_beside_the_scenarios_in_ci(mixed: Mixed, place: Path) -> None:
+    issues = json.loads((mixed.out.parent / "quality.json").read_text())
+    where = {(one["location"]["path"], str(one["location"]["lines"]["begin"])) for one in issues}
+    assert where == {("theme/refused.yaml", "1"), ("theme/wrong.yaml", line_of("admit:", mixed.out.parent))}
+    assert "::error" not in mixed.printed
+    # Told by GitHub's environment alone, from a folder below the repository's.
+    wrong(place)
+    environment = {**os.environ, "GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(place)}
+    command = [*NUMAPROOF, "run", "wrong.yaml", "--runtime", "process", "-n", "2"]
+    printed = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=place / "theme", env=environment
+    ).stdout
+    [line] = [line for line in printed.splitlines() if line.startswith("::")]
+    told = f"::error file=theme/wrong.yaml,line={line_of('admit:', place)},title=theme/wrong::steps[0]: expected rej"
+    assert line.startswith(told)
+    assert printed.splitlines()[-1].startswith("results: ")
+
+
+def test_annotations_that_cannot_be_are_refused(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = story(place)
+    for word in ("gitlab", "gitlab=", "bitbucket=x", "github=", "none=x"):
+        told = f"numaproof: --annotations {word}: give auto, none, github, github=FILE or gitlab=FILE\n"
+        assert refusal(capsys, file, "--annotations", word) == told
+    options = ("--runtime", "process", "--out", place / "out", "--annotations", f"gitlab={place}/no/q.json")
+    assert "no/q.json: its directory does not exist; make it first" in refusal(capsys, file, *options)
 
 
 COUNTING = """
@@ -160,6 +200,34 @@ def test_a_file_is_parsed_once(place: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=place)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (place / "reads").read_text().splitlines() == [str(file)]
+
+
+CRASHING = """
+import os, signal, sys
+from numaproof.harness.rig.session import Session
+run = Session.run
+
+def dies(self, instance):
+    if "wrong" in instance.id:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return run(self, instance)
+
+Session.run = dies
+"""
+
+
+def test_an_instance_whose_worker_died_is_a_failure_in_the_results(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "sitecustomize.py").write_text(CRASHING)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(place), str(REPOSITORY)]))
+    done = run(place, story(place), wrong(place), "-n", "2")
+    assert done.returncode == 1, done.stdout
+    [suite] = check_shape((place / "out/junit.xml").read_text())
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    assert "crashed while running" in str(suite.findtext("testcase[@classname='theme/wrong']/failure"))
+    outcomes = {one["id"]: one["outcome"] for one in summary(place)["results"]}
+    assert outcomes == {"theme/own[laptop-restricted-pod]": "passed", "theme/wrong[laptop-restricted-pod]": "failed"}
 
 
 LISTING = """
@@ -250,7 +318,8 @@ def test_results_that_find_no_room_are_told_in_a_line(place: Path) -> None:
     namespace = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh", str(place / "full")]
     done = subprocess.run([*namespace, *command], capture_output=True, text=True, check=False, cwd=place)
     assert done.returncode == 2, done.stdout
-    assert done.stderr == f"numaproof: --out {place}/full: No space left on device; the results could not be written\n"
+    told = f"numaproof: {place}/full/junit.xml: cannot be written (No space left on device); choose another place\n"
+    assert done.stderr == told
     assert "Traceback" not in done.stdout
 
 

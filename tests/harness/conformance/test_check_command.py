@@ -1,9 +1,9 @@
 """`numaproof check`: its options, its reports, its exit codes, and subjects that misbehave."""
 
+import json
 import os
 import subprocess
 import sys
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from numaproof.harness.arguments import Parser
 from numaproof.harness.commands import check
 from numaproof.harness.conformance.catalogue import CATALOGUE
 from numaproof.plugins_mock import Fault, MockDevice, MockPlugin
+from tests.harness.report.junit_shape import check_shape
 from tests.places import short_directory
 from tests.plugins_mock.kubelet import dial
 
@@ -39,7 +40,7 @@ def test_a_conformant_command_and_its_reports(capsys: pytest.CaptureFixture[str]
     reports = ["--junit", "r.xml", "--yaml", "r.yaml", "--html", "r.html"]
     assert numaproof_check(*QUICK, *reports, "--", *MOCK) == 0
     assert "conformant" in capsys.readouterr().out.splitlines()
-    suite = ET.parse("r.xml").getroot()
+    [suite] = check_shape(Path("r.xml").read_text())
     assert [case.get("name") for case in suite] == ["dp/options/1", "dp/list/2"]
     assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
     data = yaml.safe_load(Path("r.yaml").read_text())
@@ -58,15 +59,46 @@ def test_a_violation_is_explained_everywhere(capsys: pytest.CaptureFixture[str])
     [wanted] = [one for one in CATALOGUE if one.id == "dp/list/3"]
     for words in ("'<OK>'", wanted.remedy, "not conformant: dp/list/3"):
         assert words in " ".join(printed.split())
-    [case] = ET.parse("r.xml").getroot()
-    [failure] = case
-    assert failure.tag == "failure"
+    [[case]] = check_shape(Path("r.xml").read_text())
+    [failure] = case.findall("failure")
     assert "<OK>" in str(failure.get("message"))
     [entry] = yaml.safe_load(Path("r.yaml").read_text())["checks"]
     assert entry["verdict"] == "fail"
     assert any("ListAndWatch" in line for line in entry["exchange"])
     assert "&lt;OK&gt;" in Path("r.html").read_text()
     assert "<OK>" not in Path("r.html").read_text()
+
+
+def test_a_ci_system_is_told_of_a_violation(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+    options = {"command": [*MOCK, "--fault", "ListAndWatch=bad-health:::set-output name=x::y"]}
+    Path("numaproof.yaml").write_text(yaml.safe_dump({"check": options}))
+    asked = ("--only", "dp/list/3", "--junit", "r.xml")
+    assert numaproof_check(*asked) == 1
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("::")]
+    title = "dp/list/3%3A health words (MUST)"
+    assert line.startswith(f"::error file=numaproof.yaml,title={title}::expected: A device's health")
+    assert line.endswith("remedy: Use the constants of the device plugin API.")
+    [[case]] = check_shape(Path("r.xml").read_text())
+    assert case.get("file") == "numaproof.yaml"
+    assert numaproof_check(*asked, "--annotations", "none") == 1
+    assert "::error" not in capsys.readouterr().out
+    assert numaproof_check(*asked, "--annotations", "github=commands") == 1
+    assert "::error" not in capsys.readouterr().out
+    assert Path("commands").read_text() == f"{line}\n"
+    assert numaproof_check(*asked, "--annotations", "gitlab=quality.json") == 1
+    [issue] = json.loads(Path("quality.json").read_text())
+    assert issue["location"]["path"] == "numaproof.yaml"
+
+
+def test_a_ci_system_is_told_that_the_plugin_did_not_start() -> None:
+    assert numaproof_check("--annotations", "gitlab=quality.json", "--", "false") == 3
+    [issue] = json.loads(Path("quality.json").read_text())
+    assert issue["description"].startswith("numaproof check: the subject could not be started: ")
+    assert issue["location"] == {"path": "numaproof.yaml", "lines": {"begin": 1}}  # where its options would be
 
 
 def test_known_failures_must_still_fail(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,6 @@
 """Reports on conformance, of results made by hand: what readers are told, and that no word of a subject is markup."""
 
 import io
-import xml.etree.ElementTree as ET
 
 import yaml
 from rich.console import Console
@@ -17,6 +16,7 @@ from numaproof.harness.report.conformance_junit import junit
 from numaproof.harness.report.conformance_terminal import show
 from numaproof.harness.report.conformance_yaml import as_yaml
 from numaproof.harness.report.exchange_text import lines_about
+from tests.harness.report.junit_shape import check_shape
 
 RESOURCE = "example.com/gpu"
 
@@ -58,9 +58,10 @@ def printed(report: Report, verbose: bool = False) -> str:
 
 
 def test_junit_counts_what_stands_against_the_subject_and_has_no_character_that_xml_cannot_hold() -> None:
-    suite = ET.fromstring(junit(REPORT, KNOWN))
+    [suite] = check_shape(junit(REPORT, KNOWN))
     assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["6", "1", "1", "1"]
-    inside = {case.get("name"): [(part.tag, part.get("message")) for part in case] for case in suite}
+    parts = {case.get("name"): [part for part in case if part.tag != "properties"] for case in suite}
+    inside = {name: [(part.tag, part.get("message")) for part in of_case] for name, of_case in parts.items()}
     assert inside == {
         "dp/register/1": [],
         "dp/list/3": [("failure", "'<OK>'? & more")],
@@ -69,6 +70,8 @@ def test_junit_counts_what_stands_against_the_subject_and_has_no_character_that_
         "dp/watcher/1": [("skipped", "it registers by itself")],
         "dp/list/8": [("error", "KeyError: 'x'")],
     }
+    skipped = suite.findtext("testcase[@name='dp/watcher/1']/skipped")
+    assert "it registers by itself" in str(skipped)  # GitLab shows the text alone
     known = suite.findtext("testcase[@name='dp/allocate/1']/system-out")
     assert known is not None
     assert known.startswith("fail (known)\nexpected: ")

@@ -42,7 +42,7 @@ import sys
 from numaproof.harness.pytest_run import run_selection
 from numaproof.harness.scenario.selection import select
 
-sys.exit(run_selection(select([sys.argv[1]], ()), ["-vv", "--numaproof-runtime=process"], 2))
+sys.exit(run_selection(select([sys.argv[1]], ()), ["-vv", "--numaproof-runtime=process"], 2).code)
 """
 STORY = """
 name: n
