@@ -25,10 +25,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["inline"] = _inline
+    environment.globals["inline"] = inlined
     return environment
 
 
-def _inline(name: str) -> Markup:
+def inlined(name: str) -> Markup:
     """A style or a script of this folder, which goes into the page as it is."""
     return Markup(files(_FOLDER).joinpath(name).read_text(encoding="utf-8"))
