@@ -39,6 +39,7 @@ class Ended:
     code: int  # 0: all passed; 1: some failed; 2: it could not be done; 130: a Ctrl-C ended it
     results: tuple[InstanceResult, ...]  # of all instances that ended, by id
     troubles: tuple[str, ...]  # what went wrong with the run itself
+    unwritten: OSError | None = None  # why the JUnit file could not be written
 
 
 def run_selection(
@@ -50,9 +51,15 @@ def run_selection(
     arguments = [*_sealed(selection), *options]
     arguments += ["--maxfail=1"] if stop_at_failure else []
     arguments += ["-n", str(workers)] if workers > 1 else []
-    code = pytest.main([*arguments, *selection.names], plugins=[plugin])
+    unwritten = None
+    try:
+        code = pytest.main([*arguments, *selection.names], plugins=[plugin])
+    except OSError as error:  # at the end of its session pytest writes, and does not catch that
+        code, unwritten = pytest.ExitCode.INTERNAL_ERROR, error
+    if plugin.reader_gone is not None:
+        raise plugin.reader_gone
     results = tuple(sorted(plugin.results.values(), key=lambda result: result.words["id"]))
-    return Ended(_code(code, results, plugin.troubles, stop_at_failure), results, tuple(plugin.troubles))
+    return Ended(_code(code, results, plugin.troubles, stop_at_failure), results, tuple(plugin.troubles), unwritten)
 
 
 def _code(code: int, results: Sequence[InstanceResult], troubles: Sequence[str], stop_at_failure: bool) -> int:
@@ -87,6 +94,7 @@ class _RunPlugin:
         self._watcher = watcher
         self.results: dict[str, InstanceResult] = {}
         self.troubles: list[str] = []
+        self.reader_gone: BrokenPipeError | None = None
 
     def pytest_configure(self, config: pytest.Config) -> None:
         """Where there are no workers, files are not parsed again."""
@@ -117,9 +125,12 @@ class _RunPlugin:
         if report.failed:
             self.troubles.append(report.longreprtext)
 
-    def pytest_internalerror(self, excrepr: object) -> bool:
-        """A fault of pytest's or ours: told by whoever runs us, not by pytest."""
-        self.troubles.append(str(excrepr))
+    def pytest_internalerror(self, excrepr: object, excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
+        """A fault of pytest's or ours: told by whoever runs us, not by pytest. Or nobody reads what we print."""
+        if isinstance(excinfo.value, BrokenPipeError):
+            self.reader_gone = excinfo.value
+        else:
+            self.troubles.append(str(excrepr))
         return True
 
     @pytest.hookimpl(optionalhook=True)

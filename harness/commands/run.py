@@ -147,7 +147,7 @@ def _run_in(
     from numaproof.harness.pytest_run import run_selection  # noqa: PLC0415
     from numaproof.harness.report.run_progress import Progress  # noqa: PLC0415
     from numaproof.harness.report.run_report import RunReport  # noqa: PLC0415
-    from numaproof.harness.report.run_text import coloured, plain  # noqa: PLC0415
+    from numaproof.harness.report.run_text import coloured, plain, shown_path  # noqa: PLC0415
 
     options = [f"--numaproof-machine={machine}" for machine in args.machine]
     options += [f"--numaproof-runtime={runtime}", f"--junitxml={out.junit}"]
@@ -178,7 +178,19 @@ def _run_in(
         print(f"numaproof: the run itself failed: {trouble}", file=sys.stderr)
     if ended.code == 2 and not ended.results:
         return 2
-    _publish(out, report, args, lambda: _tell_end(report, count, paint, width, args))
+    try:
+        if ended.unwritten is not None:
+            raise ended.unwritten
+        page = _publish(out, report)
+    except OSError as error:
+        _tell_end(report, count, paint, width, args)
+        told = f"{error.strerror or error}; the results could not be written"
+        raise UserError(f"--out {args.out}: {told}") from error
+    _tell_end(report, count, paint, width, args)
+    if args.html is not None:
+        write_output(args.html, page)
+        print(shown_path(args.html))
+    print(shown_path(out.page))
     return ended.code
 
 
@@ -190,23 +202,11 @@ def _tell_end(report: "RunReport", count: int, paint: "Paint", width: int, args:
     print(verdict(report, count, paint), flush=True)
 
 
-def _publish(out: "OutFolder", report: "RunReport", args: argparse.Namespace, tell_end: Callable[[], None]) -> None:
-    """Write all results and tell what they are; the last line that is printed is the page's path."""
-
-    from numaproof.harness.report.run_text import shown_path  # noqa: PLC0415
-
+def _publish(out: "OutFolder", report: "RunReport") -> str:
+    """Write all results; the answer is the page."""
     page = _page(report)
-    try:
-        out.publish(report.summary(), page, report.machines)
-    except OSError as error:
-        tell_end()
-        told = f"{error.strerror or error}; the results could not be written"
-        raise UserError(f"--out {args.out}: {told}") from error
-    tell_end()
-    if args.html is not None:
-        write_output(args.html, page)
-        print(shown_path(args.html))
-    print(shown_path(out.page))
+    out.publish(report.summary(), page, report.machines)
+    return page
 
 
 def _page(report: "RunReport") -> str:
