@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from numaproof.harness.report.pages.render import inlined, render
 from numaproof.harness.report.run_matrix import Cell, matrix_of, policy_of, scope_of
 from numaproof.harness.report.run_report import RunReport
 from numaproof.harness.report.run_scene import DRAWING_STYLE, Drawings
+from numaproof.harness.report.run_text import place, seconds_text, without_file
 from numaproof.harness.scenario.record import HintRecord
 
 _IN_WORDS = ("id", "theme", "machine", "policy", "scope")  # what a row has a place of its own for
@@ -56,7 +58,7 @@ def run_page(run: RunReport) -> str:
         machines=len({result.words["machine"] for result in results}),
         matrix=matrix_of(results, run.machines),
         themes=_themes(results),
-        skips=Counter(_skip(result) for result in results if result.outcome == "skipped").most_common(),
+        skips=Counter(result.reason for result in results if result.outcome == "skipped").most_common(),
         stories=_stories(rows),
         packed={"details": details.chunks, "drawings": drawings.chunks},
         script=script,
@@ -71,10 +73,10 @@ def _row(result: InstanceResult, run: RunReport, details: Packing, drawings: Pac
     name = result.words["machine"]
     machine, record = run.machines.get(name), result.record
     pictures = drawn.after(record, name, machine) if record and machine else []
-    places = [drawings.add(picture) for picture in pictures]
+    places = [drawings.add(picture) if picture else "" for picture in pictures]
     of_steps = {text for step in record.steps for text in step.differences} if record else set()
     unplaced = [text for text in result.differences if text not in of_steps]
-    text = render("run_detail.html", result=result, skip=_skip(result), places=places, unplaced=unplaced, **_WORDS)
+    text = render("run_detail.html", result=result, places=places, unplaced=unplaced, **_WORDS)
     others = [f"{key} {value}" for key, value in result.words.items() if key not in _IN_WORDS]
     return Row(
         result,
@@ -114,20 +116,14 @@ def _stories(rows: Sequence[Row]) -> dict[str, str]:
     return {story: " ".join(words) for story, words in found.items()}
 
 
-def _skip(result: InstanceResult) -> str:
-    return result.reason.removeprefix("Skipped: ")
-
-
 def _placed(hint: HintRecord) -> str:
     """The NUMA nodes of a hint."""
     return "any" if hint.nodes is None else format_cpulist(hint.nodes) or "none"
 
 
-def _place(result: InstanceResult) -> str:
-    """`FILE:LINE` of the first step that differs, or the file."""
-    steps = result.record.steps if result.record else ()
-    lines = [step.line for step in steps if step.differences and step.line is not None]
-    return f"{result.path}:{lines[0]}" if lines else result.path
+def _again(result: InstanceResult) -> str:
+    """The command that runs an instance once more."""
+    return f"numaproof run {shlex.quote(result.path + '::' + result.words['id'])}"
 
 
 def count_text(number: int, what: str) -> str:
@@ -135,15 +131,11 @@ def count_text(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def seconds_text(seconds: float) -> str:
-    """`0.8 s`, `2 min 5 s`."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
-
-
 _WORDS = {
     "placed": _placed,
-    "place": _place,
+    "place": place,
+    "again": _again,
+    "without_file": without_file,
     "count_text": count_text,
     "seconds_text": seconds_text,
     "any_cell": Cell,

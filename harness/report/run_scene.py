@@ -21,19 +21,18 @@ class Drawings:
         self._drawn: dict[Hashable, str] = {}
 
     def after(self, record: InstanceRecord, name: str, machine: Machine) -> list[str]:
-        """The machine of this name before the first step, and after each; without the style."""
+        """The machine of this name before the first step, and after each; empty after one that broke off."""
         found = [self._draw(record, name, machine, None, [])]
         pods: dict[str, None] = {}  # all that held something so far, so that nobody's colour goes to somebody else
         for step in record.steps:
             pods |= dict.fromkeys(one.pod for one in step.held)
-            found.append(self._draw(record, name, machine, step, list(pods)))
+            found.append("" if step.verdict == "failed" else self._draw(record, name, machine, step, list(pods)))
         return found
 
     def _draw(
         self, record: InstanceRecord, name: str, machine: Machine, step: StepRecord | None, pods: Sequence[str]
     ) -> str:
-        shown = step or next(iter(record.steps), None)
-        devices = shown.devices if shown else ()
+        devices = step.devices if step else record.devices
         held = step.held if step else ()
         wish = _wish(step) if step else None
         kept = tuple(sorted(record.reserved_memory.items()))

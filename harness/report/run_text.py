@@ -74,7 +74,12 @@ def place(result: InstanceResult) -> str:
 
 def _differences(result: InstanceResult) -> list[str]:
     """Without the file, which is told already."""
-    return [re.sub(rf"^{re.escape(result.path)}(:\d+)?: ", "", text) for text in result.differences]
+    return [without_file(text, result) for text in result.differences]
+
+
+def without_file(text: str, result: InstanceResult) -> str:
+    """A difference, which begins with where its step stands."""
+    return re.sub(rf"^{re.escape(result.path)}(:\d+)?: ", "", text)
 
 
 def _lines(text: str, verbose: bool) -> list[str]:

@@ -93,7 +93,7 @@ def result_of(instance: Instance, machine: Machine, outcome: str) -> InstanceRes
         words,
         outcome,
         0.4,
-        "Skipped: it needs 2 NUMA nodes with CPUs, and this machine has 1" if outcome == "skipped" else "",
+        "it needs 2 NUMA nodes with CPUs, and this machine has 1" if outcome == "skipped" else "",
         scenario.name,
         scenario.why,
         scenario.source,
@@ -124,6 +124,7 @@ def record_of(instance: Instance, machine: Machine, differences: tuple[str, ...]
             policy=instance.values.get("policy", "none"), scope=instance.values.get("scope", "container")
         ),
         log,
+        devices,
     )
 
 
