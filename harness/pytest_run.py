@@ -51,6 +51,8 @@ def run_selection(
     arguments += ["--maxfail=1"] if stop_at_failure else []
     arguments += ["-n", str(workers)] if workers > 1 else []
     code = pytest.main([*arguments, *selection.names], plugins=[plugin])
+    if plugin.reader_gone is not None:
+        raise plugin.reader_gone
     results = tuple(sorted(plugin.results.values(), key=lambda result: result.words["id"]))
     return Ended(_code(code, results, plugin.troubles, stop_at_failure), results, tuple(plugin.troubles))
 
@@ -87,6 +89,7 @@ class _RunPlugin:
         self._watcher = watcher
         self.results: dict[str, InstanceResult] = {}
         self.troubles: list[str] = []
+        self.reader_gone: BrokenPipeError | None = None
 
     def pytest_configure(self, config: pytest.Config) -> None:
         """Where there are no workers, files are not parsed again."""
@@ -117,9 +120,12 @@ class _RunPlugin:
         if report.failed:
             self.troubles.append(report.longreprtext)
 
-    def pytest_internalerror(self, excrepr: object) -> bool:
-        """A fault of pytest's or ours: told by whoever runs us, not by pytest."""
-        self.troubles.append(str(excrepr))
+    def pytest_internalerror(self, excrepr: object, excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
+        """A fault of pytest's or ours: told by whoever runs us, not by pytest. Or nobody reads what we print."""
+        if isinstance(excinfo.value, BrokenPipeError):
+            self.reader_gone = excinfo.value
+        else:
+            self.troubles.append(str(excrepr))
         return True
 
     @pytest.hookimpl(optionalhook=True)

@@ -249,7 +249,6 @@ def _tell_end(
 def _publish(out: "OutFolder", report: "RunReport", args: argparse.Namespace, tell_end: Callable[[], None]) -> None:
     """Write all results and tell what they are; the last line that is printed is the page's path."""
     from numaproof.harness.report.run_page import run_page  # noqa: PLC0415 (templates take long to import)
-
     from numaproof.harness.report.run_text import shown_path  # noqa: PLC0415
     from numaproof.harness.report.scenario_junit import scenario_junit  # noqa: PLC0415
 

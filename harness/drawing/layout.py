@@ -23,7 +23,8 @@ def layout(scene: Scene) -> Picture:
     machine = scene.machine
     holders = Holders(scene)
     devices = Devices(scene, holders)
-    pods = tuple(_pod(scene, holders, pod, holding) for pod, holding in enumerate(scene.holdings[:MOST_PODS]))
+    present = [(pod, holding) for pod, holding in enumerate(scene.holdings) if not holding.gone]
+    pods = tuple(_pod(scene, holders, pod, holding) for pod, holding in present[:MOST_PODS])
     packages = package_blocks(scene, holders, devices)
     figures = (distances(machine), links(machine))
     wish = scene.wish
@@ -32,7 +33,7 @@ def layout(scene: Scene) -> Picture:
         headline=headline(machine),
         refused="" if wish is None else _refused(wish),
         pods=pods,
-        more="" if len(scene.holdings) <= MOST_PODS else f"and {len(scene.holdings) - MOST_PODS} more pods",
+        more="" if len(present) <= MOST_PODS else f"and {len(present) - MOST_PODS} more pods",
         signs=_signs(scene, holders, devices, packages),
         packages=packages,
         elsewhere=devices.elsewhere(),

@@ -14,6 +14,7 @@ class Holding:
     cpus: frozenset[int] = frozenset()
     memory: Mapping[int, int] = field(default_factory=dict)  # NUMA node -> bytes (all kinds of memory together)
     devices: frozenset[str] = frozenset()  # ids as in DeviceMark.id
+    gone: bool = False  # it is not told of, but the pods after it keep their signs and colours
 
 
 @dataclass(frozen=True, slots=True)

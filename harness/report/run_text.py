@@ -38,14 +38,14 @@ def failure_lines(result: InstanceResult, paint: Paint, *, verbose: bool) -> Ite
     """A failure with its place, what differs, and why it matters; with `verbose` all of it, and the node's words."""
     yield f"{paint('FAILED', 'red')} {result.words['id']}"
     yield f"  {place(result)}: {result.name}"
-    told = [text for text in _differences(result) if verbose or not text.startswith(_NODE)]
-    shown = told if verbose else told[:_SHOWN_DIFFERENCES]
+    told = _differences(result)
+    shown = told if verbose else _first(told)
     for text in shown:
         first, *others = _lines(text, verbose)
         yield f"  - {first}"
         yield from (f"    {line}" for line in others)
     if len(shown) < len(told):
-        yield f"  - and {len(told) - len(shown)} more"
+        yield f"  - and {len(told) - len(shown)} more (-v shows all)"
     yield f"  {paint(f'why: {result.why}', 'dim')}"
     if verbose:
         yield f"  source: {result.source}"
@@ -54,6 +54,12 @@ def failure_lines(result: InstanceResult, paint: Paint, *, verbose: bool) -> Ite
         if result.record is not None and result.record.log:
             yield "  the node printed last:"
             yield from (f"    {line}" for line in result.record.log[-_LAST_LINES:])
+
+
+def _first(told: Sequence[str]) -> list[str]:
+    """The first differences, and with how the node begins to explain them."""
+    own = [text for text in told if not text.startswith(_NODE)][:_SHOWN_DIFFERENCES]
+    return [*own, *[text for text in told if text.startswith(_NODE)][:1]]
 
 
 def place(result: InstanceResult) -> str:
@@ -68,7 +74,12 @@ def place(result: InstanceResult) -> str:
 
 def _differences(result: InstanceResult) -> list[str]:
     """Without the file, which is told already."""
-    return [re.sub(rf"^{re.escape(result.path)}(:\d+)?: ", "", text) for text in result.differences]
+    return [without_file(text, result) for text in result.differences]
+
+
+def without_file(text: str, result: InstanceResult) -> str:
+    """A difference, which begins with where its step stands."""
+    return re.sub(rf"^{re.escape(result.path)}(:\d+)?: ", "", text)
 
 
 def _lines(text: str, verbose: bool) -> list[str]:
@@ -132,7 +143,7 @@ def verdict(report: RunReport, selected: int, paint: Paint) -> str:
     if counts["failed"]:
         word, colour, parts = "FAILED", "red", [f"{counts['failed']} of {where}", f"{counts['passed']} passed"]
     elif len(report.results) < selected:
-        word, colour, parts = "CUT SHORT", "yellow", [f"{counts['passed']} of {where} passed"]
+        word, colour, parts = "INTERRUPTED", "yellow", [f"{counts['passed']} of {where} passed"]
     elif not counts["passed"]:
         word, colour, parts = "SKIPPED", "yellow", [f"{counts['skipped']} of {where}, none applies here"]
     else:

@@ -29,6 +29,7 @@ def drive(instance: Instance, machine: Machine, sizes: Sizes, rig: Rig, recordin
     pci_places = places(machine)
     story = Story(rig, machine, sizes)
     found: list[str] = []
+    recording.devices = rig.plugins.devices()
     for number, step in enumerate(instance.scenario.steps):
         before = rig.plugins.calls()
         expected = instance.expects(step)

@@ -89,3 +89,4 @@ class InstanceRecord:
     reserved_memory: Mapping[int, int] = field(default_factory=dict)  # NUMA node -> bytes
     configuration: str = ""  # the node's KubeletConfiguration, as YAML
     log: tuple[str, ...] = ()  # what the node printed; of a long log the first and the last lines
+    devices: tuple[DeviceRecord, ...] = ()  # of all plugins, before the first step

@@ -30,6 +30,7 @@ def record_from(text: str) -> InstanceRecord:
             "steps": tuple(map(_step, found["steps"])),
             "reserved_memory": _by_node(found["reserved_memory"]),
             "log": tuple(found["log"]),
+            "devices": tuple(map(_device, found["devices"])),
         }
     )
 
@@ -47,7 +48,7 @@ def _step(found: Mapping[str, Any]) -> StepRecord:
         | {
             "decisions": tuple(map(_decision, found["decisions"])),
             "held": tuple(map(_held, found["held"])),
-            "devices": tuple(DeviceRecord(**one | {"numa": tuple(one["numa"])}) for one in found["devices"]),
+            "devices": tuple(map(_device, found["devices"])),
         }
     )
 
@@ -66,6 +67,10 @@ def _decision(found: Mapping[str, Any]) -> DecisionRecord:
 
 def _hint(found: Mapping[str, Any]) -> HintRecord:
     return HintRecord(_maybe(found["nodes"]), found["preferred"])
+
+
+def _device(found: Mapping[str, Any]) -> DeviceRecord:
+    return DeviceRecord(**dict(found) | {"numa": tuple(found["numa"])})
 
 
 def _held(found: Mapping[str, Any]) -> HeldRecord:

@@ -11,7 +11,7 @@ from numaproof.errors import UserError
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.pods.quantity import parse_quantity
-from numaproof.harness.scenario.record import HeldRecord, InstanceRecord, StepRecord
+from numaproof.harness.scenario.record import DeviceRecord, HeldRecord, InstanceRecord, StepRecord
 
 # Lines of a node's log that are kept: its start, and what it said last.
 FIRST_LINES, LAST_LINES = 100, 300
@@ -25,6 +25,7 @@ class Recording:
     configuration: Mapping[str, Any] = field(default_factory=dict)  # the node's
     steps: list[StepRecord] = field(default_factory=list)
     log: tuple[str, ...] = ()
+    devices: tuple[DeviceRecord, ...] = ()  # before the first step
 
     def record(self) -> InstanceRecord:
         """All that happened until now."""
@@ -35,6 +36,7 @@ class Recording:
             _reserved_memory(config),
             yaml.dump(dict(config), Dumper=_Dumper, sort_keys=False) if config else "",
             self.log,
+            self.devices,
         )
 
 

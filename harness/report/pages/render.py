@@ -27,16 +27,16 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["inline"] = _inline
+    environment.globals["inline"] = inlined
     environment.globals["digest"] = _digest
     return environment
 
 
-def _inline(name: str) -> Markup:
+def inlined(name: str) -> Markup:
     """A style or a script of this folder, which goes into the page as it is."""
     return Markup(files(_FOLDER).joinpath(name).read_text(encoding="utf-8"))
 
 
 def _digest(name: str) -> str:
     """By what a page's Content-Security-Policy knows a script of this folder."""
-    return f"sha256-{b64encode(sha256(_inline(name).encode()).digest()).decode()}"
+    return f"sha256-{b64encode(sha256(inlined(name).encode()).digest()).decode()}"

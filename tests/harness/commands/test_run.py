@@ -6,11 +6,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
+import numaproof
 from numaproof.fake_sysfs.capture import capture
 from numaproof.harness.cli import main
 from numaproof.harness.runtimes.docker import LABEL, connect, engine_answers
@@ -63,6 +65,7 @@ class Mixed:
     printed: str
     errors: str
     out: Path
+    place: Path
 
     IDS: ClassVar = {
         "theme/own[laptop-restricted-pod]": "passed",
@@ -79,7 +82,7 @@ def mixed() -> Iterator[Mixed]:
         refused = story(place, "refused", kubelet={"reservedSystemCPUs": "0-9999"}, matrix={"machine": ["laptop"]})
         annotations = ("--annotations", f"gitlab={place / 'quality.json'}")
         done = run(place, story(place), wrong(place), for_two, refused, *annotations)
-        yield Mixed(done.returncode, done.stdout, done.stderr, place / "out")
+        yield Mixed(done.returncode, done.stdout, done.stderr, place / "out", place)
 
 
 def test_what_failed_is_told_by_the_exit_code(mixed: Mixed) -> None:
@@ -90,15 +93,17 @@ def test_a_difference_is_shown_with_its_reason(mixed: Mixed) -> None:
     for words in (
         "the story wrong",
         "why: a test of the command",
-        "source: this file",
         "steps[0]: expected rejection (TopologyAffinityError), was admitted",
         "the node: c: placed on ",
     ):
         assert words in mixed.printed
+    lines = (mixed.place / "theme/wrong.yaml").read_text().splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if text.startswith("- admit"))
+    assert f"  theme/wrong.yaml:{line}: the story wrong\n" in mixed.printed
 
 
 def test_what_failed_is_named_so_that_it_can_be_run_again(mixed: Mixed) -> None:
-    assert "FAILED theme/wrong.yaml::theme/wrong[laptop-restricted-pod]" in mixed.printed
+    assert "FAILED theme/wrong[laptop-restricted-pod]\n" in mixed.printed
 
 
 def test_a_node_that_does_not_start_is_shown_with_what_it_printed(mixed: Mixed) -> None:
@@ -111,15 +116,17 @@ def test_no_traceback_is_shown(mixed: Mixed) -> None:
 
 
 def test_the_matrix_and_what_was_skipped_are_shown(mixed: Mixed) -> None:
-    assert "runtime: process" in mixed.printed
-    assert "4 instances on 1 machines: 1 passed, 2 failed, 1 skipped" in mixed.printed
-    assert "1 skipped: needs 2 NUMA nodes with CPUs, laptop has 1" in mixed.printed
+    head, *_ = mixed.printed.splitlines()
+    assert head.endswith(": 4 instances on laptop, runtime process, 1 at a time")
+    assert "machine  restricted  other\nlaptop       1 of 2  0 of 1\n" in mixed.printed
+    assert "1 skipped: 1 needs 2 NUMA nodes with CPUs, laptop has 1\n" in mixed.printed
+    assert "FAILED: 2 of 4 instances on 1 machine, 1 passed, 1 skipped, " in mixed.printed
 
 
 def test_the_files_are_named_and_there(mixed: Mixed) -> None:
     out = mixed.out
-    assert mixed.printed.splitlines()[-1] == f"results: {out}/junit.xml, {out}/summary.json, {out}/machines"
-    assert sorted(path.name for path in out.iterdir()) == ["junit.xml", "machines", "summary.json"]
+    assert mixed.printed.splitlines()[-1] == f"{out}/index.html"
+    assert sorted(path.name for path in out.iterdir()) == ["index.html", "junit.xml", "machines", "summary.json"]
     assert (out / "machines/laptop.txt").exists()
 
 
@@ -128,6 +135,16 @@ def test_the_summary_for_programs(mixed: Mixed) -> None:
     assert written["runtime"] == "process"
     assert written["totals"] == {"passed": 1, "failed": 2, "skipped": 1}
     assert {one["id"]: one["outcome"] for one in written["results"]} == mixed.IDS
+    told = {one["id"].partition("[")[0]: one for one in written["results"]}
+    assert told["theme/wrong"]["file"] == str(mixed.place / "theme/wrong.yaml")
+    assert "expected rejection (TopologyAffinityError), was admitted" in told["theme/wrong"]["differences"][0]
+    assert "9999" in told["theme/refused"]["differences"][0]
+    assert told["theme/two"]["reason"] == "needs 2 NUMA nodes with CPUs, laptop has 1"
+    assert datetime.fromisoformat(written["started"]).tzinfo is not None
+    assert written["seconds"] > 0
+    assert written["version"] == numaproof.__version__
+    assert written["command"].startswith("numaproof run --runtime process --out ")
+    assert not written["cut"]
 
 
 def test_junit_for_ci(mixed: Mixed) -> None:
@@ -263,7 +280,12 @@ def test_why_a_pod_is_rejected_is_told(place: Path) -> None:
     # A CPU prefers a single NUMA node, and two GPUs are always on two.
     pod = {"name": "p", "containers": [{"name": "c", "requests": {"cpu": 1, "memory": "1Mi", GPU: 2}}]}
     steps = [{"admit": pod, "expect": {"admitted": True}}]
-    done = run(place, story(place, steps=steps, matrix={"policy": ["restricted"], "machine": ["xeon-2s"]}))
+    file = story(place, steps=steps, matrix={"policy": ["restricted"], "machine": ["xeon-2s"]})
+    done = run(place, file)
+    assert "the node: " in done.stdout
+    assert "more (-v shows all)" in done.stdout
+    done = run(place, file, "-v")
+    assert f"  again: numaproof run '{file}::theme/own[xeon-2s-restricted]'" in done.stdout
     assert done.returncode == 1
     assert "steps[0]: expected admission, was rejected (TopologyAffinityError: " in done.stdout
     assert f"the node: {GPU} needs more NUMA nodes than CPUs" in done.stdout
@@ -452,8 +474,7 @@ def test_other_bad_input_is_told_in_a_line(
     elsewhere = story(place, "elsewhere", matrix={"machine": ["laptop", "nonsense"]})
     assert f"{elsewhere}: matrix.machine: machine 'nonsense'" in refusal(capsys, elsewhere)
     (place / "file").write_text("")
-    (place / "taken/summary.json").mkdir(parents=True)
-    for out, reason in {"file/out": "Not a directory", "file": "Not a directory", "taken": "Is a directory"}.items():
+    for out, reason in {"file/out": "Not a directory", "file": "File exists"}.items():
         assert main(["run", str(file), "--runtime", "process", "--out", str(place / out)]) == 2
         assert f"--out {place / out}: {reason}; give a directory" in capsys.readouterr().err
     monkeypatch.setenv("DOCKER_HOST", f"unix://{place}/nobody.sock")

@@ -42,8 +42,8 @@ def test_columns_stand_below_each_other_whatever_the_machines_are_called() -> No
 
 
 def test_the_summary() -> None:
-    made = summary(RESULTS, "namespace")
-    assert made["runtime"] == "namespace"
+    made = summary(RESULTS, "namespace", {"version": "1.2"})
+    assert (made["runtime"], made["version"]) == ("namespace", "1.2")
     assert made["totals"] == {"passed": 4, "failed": 1, "skipped": 2}
     assert len(made["results"]) == 7
     assert [one["id"] for one in made["results"]] == sorted(one["id"] for one in made["results"])
@@ -53,6 +53,7 @@ def test_the_summary() -> None:
         "machine": "big",
         "policy": "none",
         "scope": "pod",
+        "file": "",
         "outcome": "skipped",
         "seconds": 0.25,
         "reason": "needs 2 NUMA nodes",
@@ -61,4 +62,4 @@ def test_the_summary() -> None:
 
 
 def test_a_summary_of_successes_counts_the_rest_as_nothing() -> None:
-    assert summary(RESULTS[2:3], "process")["totals"] == {"passed": 1, "failed": 0, "skipped": 0}
+    assert summary(RESULTS[2:3], "process", {})["totals"] == {"passed": 1, "failed": 0, "skipped": 0}

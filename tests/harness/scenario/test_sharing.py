@@ -39,10 +39,24 @@ def test_few_instances_make_shares_of_one() -> None:
 
 RUN = """
 import sys
-from numaproof.harness.pytest_run import run_selection
+import numaproof.harness.pytest_run as module
 from numaproof.harness.scenario.selection import select
 
-sys.exit(run_selection(select([sys.argv[1]], ()), ["-vv", "--numaproof-runtime=process"], 2).code)
+class Watcher:
+    def started(self, name): pass
+    def ended(self, result): pass
+
+result_of = module.result_of
+
+def shown(report):
+    if report.when == "call":
+        print(f"[{report.node.gateway.id}] {report.nodeid}", flush=True)
+    return result_of(report)
+
+module.result_of = shown
+ended = module.run_selection(select([sys.argv[1]], ()), ["--numaproof-runtime=process"], 2, Watcher())
+print(*ended.troubles)
+sys.exit(ended.code)
 """
 STORY = """
 name: n
