@@ -72,6 +72,7 @@ BAD = [
     ["machine", "diff", "laptop", "no-such-machine"],
     ["cost", "solve", NOTHING, "--request", "cpu=1"],
     ["schedule", NOTHING, "--nodes", "laptop"],
+    ["serve", NOTHING],
     ["explain", NOTHING, "--machine", "laptop"],
     ["policies", "--nodes", "0"],
     ["vectors", NOTHING],
