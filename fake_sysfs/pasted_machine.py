@@ -8,6 +8,7 @@ from numaproof.fake_sysfs.machine import Machine
 from numaproof.fake_sysfs.paste import cleaned, shown
 from numaproof.fake_sysfs.section import load_yaml
 from numaproof.fake_sysfs.texts.read_text import read_text
+from numaproof.fake_sysfs.texts.words import are_words
 
 FORMS = (
     "paste a machine file, an hwloc string, the text of `numactl -H` or `lscpu`, lstopo's XML,"
@@ -23,8 +24,8 @@ def machine_of_text(text: str, where: str) -> Machine:
         return preset(bare)
     if not bare:
         raise MachineError(f"{where}: is empty; name a preset, or {FORMS}")
-    if "\n" not in bare and is_synthetic(bare):
-        return parse_synthetic(bare)
+    if "\n" not in bare and is_synthetic(bare) and not are_words(bare):
+        return _of_string(bare, where)
     keys = tuple(f"{key}:" for key in KEYS)
     if any(line.startswith(keys) for line in cleaned(text, where).splitlines()):
         return describe(load_yaml(text, where), preset_description)
@@ -36,3 +37,10 @@ def machine_of_text(text: str, where: str) -> Machine:
             f" machine; files and hosts are not read here: {FORMS}"
         )
     return told
+
+
+def _of_string(text: str, where: str) -> Machine:
+    try:
+        return parse_synthetic(text)
+    except MachineError as error:
+        raise MachineError(f"{where}: {error}") from None

@@ -16,6 +16,7 @@ COMMANDS = {
     "machine": "machines that do not exist: list, show, write, read, capture, import, diff",
     "cost": "find the cheapest set of instances for a request, by the costs between them: solve, graph, explain",
     "explain": "why a pod is admitted or refused on a node, where it would be, and what would help",
+    "serve": "a playground in the browser: change a number of a pod or a node, and see what is decided, and why",
     "schedule": "place pods on nodes by their NUMA nodes, and compare with the plain fit check",
     "policies": "compare the Topology Manager's policies for every combination of hints",
     "vectors": "replay recorded decisions of the kubelet",

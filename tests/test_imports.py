@@ -25,6 +25,7 @@ RANKS = (
     ("rig",),
     ("conformance",),
     ("report",),
+    ("serve",),
     ("pytest_session", "pytest_run"),
     ("commands",),
     ("cli",),

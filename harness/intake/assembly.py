@@ -15,7 +15,7 @@ from numaproof.harness.decision.managers import NodeDescription
 from numaproof.harness.decision.reservations import manager_config, reserve
 from numaproof.harness.explain.amounts import is_memory
 from numaproof.harness.explain.replica import Replica, Resident, Setup
-from numaproof.harness.intake.completion import Assumptions, completed
+from numaproof.harness.intake.completion import ASSUMED_POLICIES, Assumptions, completed
 from numaproof.harness.intake.residents import devices_told, residents_of
 from numaproof.harness.intake.state import KubeletState
 from numaproof.harness.pods.pod import Pod
@@ -189,8 +189,7 @@ def _assume_policies(told: dict[str, Setting], settings: Settings | None, said: 
     """Without a configuration the state files' policies are all that is known; what aligns is assumed beside them."""
     if settings or not told:
         return  # where nothing at all is told, all is assumed at once
-    assumed = {"topologyManagerPolicy": "single-numa-node", "cpuManagerPolicy": "static"}
-    missing = {key: policy for key, policy in assumed.items() if key not in told}
+    missing = {key: policy for key, policy in ASSUMED_POLICIES.items() if key not in told}
     said.say("no configuration is given: " + ", ".join(f"{key} {policy}" for key, policy in missing.items()))
     told.update({key: Setting("assumed", policy) for key, policy in missing.items()})
 

@@ -13,6 +13,8 @@ from numaproof.harness.pods.quantity import bytes_text
 from numaproof.harness.providers.memory.state import MEMORY
 from numaproof.harness.vocabulary import SELECTING_POLICY, SMALLEST_NODE_LIMIT
 
+# Of a node whose configuration nobody tells.
+ASSUMED_POLICIES = {"topologyManagerPolicy": "single-numa-node", "cpuManagerPolicy": "static"}
 _LEAST_MEMORY = 100 << 20  # bytes: what a kubelet keeps free where nobody says how much
 
 
@@ -49,8 +51,9 @@ def completed(
     `free`: the CPUs that no pod has for itself, if that is known: reserved ones are among them.
     """
     if not given:
-        config = replace(config, topology_policy="single-numa-node", cpu_policy="static")
-        said.say("no configuration is given: topologyManagerPolicy single-numa-node, cpuManagerPolicy static")
+        topology, cpu = ASSUMED_POLICIES.values()
+        config = replace(config, topology_policy=topology, cpu_policy=cpu)
+        said.say(f"no configuration is given: topologyManagerPolicy {topology}, cpuManagerPolicy {cpu}")
     # Semantics kep knows no option for more NUMA nodes, and the policy cost needs none.
     if config.semantics == "current" and config.policy_in_force not in ("none", SELECTING_POLICY):
         config = _many_nodes(config, machine, said)

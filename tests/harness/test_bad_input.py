@@ -94,6 +94,7 @@ BAD = {
     f"cost solve {NOTHING} --request cpu=1": (NOTHING,),
     f"schedule {NOTHING} --nodes laptop": (NOTHING,),
     f"explain {NOTHING} --machine laptop": (NOTHING,),
+    f"serve {NOTHING}": (NOTHING,),
     f"vectors {NOTHING}": (NOTHING,),
     "node --root /proc/no/such/place --machine laptop": ("/proc/no/such/place",),
     f"node --root /proc/x --config {NOTHING}": (NOTHING,),

@@ -1,0 +1,310 @@
+"use strict";
+// Shows what the server decided: it sends the texts, puts the answer in its place, and knows no rule of its own.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const by = (id) => document.getElementById(id);
+  const MARK = "#p1=", FORMAT = "playground 1", PAUSE = 60;
+  const answer = by("answer");
+  const undone = [];
+  let timer = 0, isAsking = false, isWanted = false, change = null, search = null, number = 0;
+
+  const texts = () => Object.fromEntries(data.fields.map((name) => [name, by(name).value]));
+
+  function fill(given) {
+    for (const name of data.fields) {
+      const text = typeof given[name] === "string" ? given[name] : name === "semantics" ? "current" : "";
+      if (by(name).value !== text) by(name).value = text;
+    }
+    const machine = by("machine").value.trim();
+    if (document.activeElement !== by("preset")) by("preset").value = isPreset(machine) ? machine : "";
+  }
+
+  const isPreset = (name) => [...by("presets").options].some((one) => one.value === name);
+
+  function keep() {
+    undone.push(texts());
+    if (undone.length > 100) undone.shift();
+    by("undo").disabled = false;
+  }
+
+  function start(given) { keep(); change = null; fill(given); soon(0); }
+
+  function soon(pause) {
+    document.body.dataset.state = "asking";
+    clearTimeout(timer);
+    timer = setTimeout(ask, pause);
+  }
+
+  async function post(path, body, signal) {
+    const asked = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal };
+    const answered = await fetch(path, asked);
+    return [answered.ok, await answered.json()];
+  }
+
+  // One question at a time: what changes meanwhile is asked next, so that the newest answer is the last one.
+  async function ask() {
+    if (isAsking) { isWanted = true; return; }
+    isAsking = true;
+    isWanted = false;
+    search?.abort();
+    const sent = texts(), made = change;
+    change = null;
+    const room = answer.querySelector(".drawing")?.clientWidth || answer.clientWidth;
+    const width = Math.floor(room / 20) * 20;
+    let good = false, found = { errors: { "": "the server does not answer; is it still running?" } };
+    try { [good, found] = await post("page/show", { texts: sent, change: made, width }); } catch { /* as it is said */ }
+    isAsking = false;
+    if (good) show(found, sent, made); else fail(found.errors, made);
+    if (isWanted || change) soon(0); else settle(good && found.searching);
+  }
+
+  function settle(searching) {
+    document.body.dataset.state = "ready";
+    document.body.dataset.remedies = searching ? "asking" : "ready";
+    if (searching) remedies();
+  }
+
+  async function remedies() {
+    const mine = ++number;
+    search = new AbortController();
+    let html = "";
+    try {
+      const [good, found] = await post("page/remedies", { texts: texts() }, search.signal);
+      html = good ? found.html : "";
+      if (!good) html = paragraph(Object.values(found.errors).join("; "));
+    } catch { return; }
+    if (mine !== number || document.body.dataset.state !== "ready") return;
+    by("remedies").innerHTML = html;
+    document.body.dataset.remedies = "ready";
+  }
+
+  function paragraph(text) {
+    const made = document.createElement("p");
+    made.className = "fault";
+    made.textContent = text;
+    return made.outerHTML;
+  }
+
+  function show(found, sent, made) {
+    number++;
+    if (found.texts) {
+      // What was typed meanwhile stays.
+      for (const name of data.fields) if (by(name).value === sent[name]) by(name).value = found.texts[name];
+    }
+    const open = [...answer.querySelectorAll("details[open]")].map((one) => one.dataset.key);
+    const focus = answer.contains(document.activeElement) ? document.activeElement.closest("[data-key]")?.dataset.key : null;
+    answer.innerHTML = found.html;
+    for (const one of answer.querySelectorAll("details[data-key]")) {
+      one.open = open.includes(one.dataset.key);
+      if (one.dataset.key === focus) one.querySelector("summary").focus();
+    }
+    refresh(by("settings"), found.settings);
+    refresh(by("amounts"), found.amounts);
+    by("command").textContent = found.command;
+    by("verdict").textContent = found.headline;
+    document.title = `${found.headline.split(":").slice(0, 2).join(":")} - numaproof playground`;
+    errors({});
+  }
+
+  // The controls get the values that are in force; one that is used right now keeps its own.
+  function refresh(place, html) {
+    const made = document.createElement("template");
+    made.innerHTML = html;
+    const fresh = [...made.content.querySelectorAll("[data-path]")], old = [...place.querySelectorAll("[data-path]")];
+    const same = fresh.length === old.length && fresh.every((one, i) => one.id === old[i].id && one.dataset.path === old[i].dataset.path);
+    if (!same) {
+      const focus = place.contains(document.activeElement) ? document.activeElement.id : null;
+      const open = place.querySelector("details")?.open;
+      place.replaceChildren(made.content);
+      if (open) place.querySelector("details").open = true;
+      if (focus) by(focus)?.focus();
+      return;
+    }
+    fresh.forEach((one, i) => {
+      if (one.max !== undefined && old[i].max !== one.max) old[i].max = one.max;
+      if (old[i] !== document.activeElement || one.type === "range" || one.tagName === "SELECT") old[i].value = one.value;
+      old[i].checked = one.checked;
+    });
+  }
+
+  function fail(told, made) {
+    errors(told);
+    answer.classList.add("stale");
+    by("verdict").textContent = Object.values(told).join("; ");
+    // A change that cannot be made is not tried again; the controls say what is in force.
+    if (made) for (const one of document.querySelectorAll("[data-path]")) revert(one);
+  }
+
+  function revert(one) {
+    if (one.tagName === "SELECT") for (const choice of one.options) choice.selected = choice.defaultSelected;
+    else if (one.type === "checkbox") one.checked = one.defaultChecked;
+  }
+
+  function errors(told) {
+    answer.classList.toggle("stale", Object.keys(told).length > 0);
+    for (const name of data.fields) {
+      const place = by(`${name}-fault`);
+      if (!place) continue;
+      place.textContent = told[name] ?? "";
+      by(name).setAttribute("aria-invalid", name in told);
+      if (name in told) by(name).closest("details")?.setAttribute("open", "");
+    }
+    by("other").textContent = told[""] ?? "";
+  }
+
+  // What a control says, as a change: its value where its path leads.
+  function changedBy(one) {
+    const path = JSON.parse(one.dataset.path);
+    let value = one.type === "checkbox" ? String(one.checked) : one.value.trim();
+    if (value === "" && one.type === "number") return;
+    value = value === "" ? null : value + (one.dataset.unit ?? "");
+    change ??= {};
+    let place = change;
+    for (const key of path.slice(0, -1)) place = Object.hasOwn(place, key) ? place[key] : (place[key] = {});
+    place[path.at(-1)] = value;
+    if (one.type === "range") one.nextElementSibling.value = one.value;
+    if (one.type === "number") one.previousElementSibling.value = one.value;
+    soon(one.type === "range" || one.type === "number" ? PAUSE / 2 : 0);
+  }
+
+  by("given").addEventListener("input", (event) => {
+    const one = event.target;
+    if (one.id === "preset") {
+      if (!isPreset(one.value)) return;
+      keep();
+      by("machine").value = one.value;
+      soon(0);
+    } else if (one.dataset.path) {
+      if (one.type !== "text") changedBy(one);
+    } else {
+      soon(PAUSE);
+    }
+  });
+  by("given").addEventListener("change", (event) => {
+    const one = event.target;
+    if (one.dataset.path && one.type === "text") changedBy(one);
+  });
+  by("given").addEventListener("focusin", (event) => {
+    if (event.target.tagName === "TEXTAREA" || event.target.dataset.path) keepIfNew();
+  });
+  by("given").addEventListener("submit", (event) => event.preventDefault());
+
+  function keepIfNew() {
+    if (JSON.stringify(undone.at(-1)) !== JSON.stringify(texts())) keep();
+  }
+
+  answer.addEventListener("click", (event) => {
+    const apply = event.target.closest("button[data-apply]");
+    if (!apply || answer.classList.contains("stale")) return;
+    keep();
+    change = JSON.parse(apply.dataset.apply);
+    soon(0);
+    note("Applied: " + apply.parentElement.firstChild.textContent.trim());
+  });
+
+  by("example").addEventListener("change", () => {
+    const chosen = by("example").value;
+    if (chosen === "") return;
+    start(data.examples[Number(chosen)]);
+    note(by("example").selectedOptions[0].title);
+  });
+  by("undo").addEventListener("click", () => {
+    const now = JSON.stringify(texts());
+    let before = undone.pop();
+    while (before && JSON.stringify(before) === now && undone.length) before = undone.pop();
+    by("undo").disabled = undone.length === 0;
+    if (!before) return;
+    change = null;
+    fill(before);
+    soon(0);
+  });
+
+  const note = (text) => { by("note").textContent = text; };
+
+  async function flow(bytes, through, most) {
+    const reader = new Blob([bytes]).stream().pipeThrough(through).getReader(), parts = [];
+    for (let length = 0; ;) {
+      const { done, value } = await reader.read();
+      if (done) return new Uint8Array(await new Blob(parts).arrayBuffer());
+      length += value.length;
+      if (length > most) { reader.cancel(); throw new Error("too large"); }
+      parts.push(value);
+    }
+  }
+
+  async function link() {
+    const told = Object.fromEntries(Object.entries(texts()).filter(([, text]) => text !== ""));
+    const packed = await flow(new TextEncoder().encode(JSON.stringify(told)), new CompressionStream("deflate-raw"), Infinity);
+    let letters = "";
+    for (const byte of packed) letters += String.fromCharCode(byte);
+    return MARK + btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  }
+
+  async function linked(hash) {
+    const letters = atob(hash.slice(MARK.length).replaceAll("-", "+").replaceAll("_", "/"));
+    const packed = Uint8Array.from(letters, (one) => one.charCodeAt(0));
+    const found = JSON.parse(new TextDecoder().decode(await flow(packed, new DecompressionStream("deflate-raw"), data.largest)));
+    if (typeof found !== "object" || found === null) throw new Error("no texts");
+    return found;
+  }
+
+  async function fromLink() {
+    if (!location.hash.startsWith(MARK)) return false;
+    try { start(await linked(location.hash)); return true; } catch {
+      note("The link is damaged, or not whole: copy it again.");
+      return false;
+    }
+  }
+
+  async function copied(text, said) {
+    try { await navigator.clipboard.writeText(text); note(said); } catch { note("The browser keeps its clipboard closed: copy it by hand."); }
+  }
+
+  by("link").addEventListener("click", async () => {
+    history.replaceState(null, "", await link());
+    await copied(location.href, `Copied: a link with everything in it, ${location.href.length} characters; nothing of it is sent to a server.`);
+  });
+  by("copy").addEventListener("click", () => copied(by("command").textContent, "Copied: the command."));
+
+  function download(name, kind, text) {
+    const made = document.createElement("a");
+    made.href = URL.createObjectURL(new Blob([text], { type: kind }));
+    made.download = name;
+    made.click();
+    setTimeout(() => URL.revokeObjectURL(made.href), 10000);
+  }
+
+  by("save").addEventListener("click", () => {
+    download("playground.json", "application/json", JSON.stringify({ numaproof: FORMAT, ...texts() }, null, 2) + "\n");
+    note("Saved; numaproof serve playground.json opens it again.");
+  });
+  by("open").addEventListener("click", () => by("file").click());
+  by("file").addEventListener("change", async () => {
+    const file = by("file").files[0];
+    by("file").value = "";
+    if (!file) return;
+    try {
+      if (file.size > data.largest) throw new Error("too large");
+      const found = JSON.parse(await file.text());
+      if (found.numaproof !== FORMAT) throw new Error("of something else");
+      start(found);
+      note(`Opened: ${file.name}`);
+    } catch { note(`${file.name}: is not a file that the playground saved; choose one that is.`); }
+  });
+  by("page").addEventListener("click", async () => {
+    try {
+      const [good, found] = await post("page/page", { texts: texts() });
+      if (good) { download("explanation.html", "text/html", found.page); note("Saved as explanation.html."); } else errors(found.errors);
+    } catch { note("The server does not answer; is it still running?"); }
+  });
+
+  by("verdict").addEventListener("click", (event) => {
+    event.preventDefault(); // the address may hold a link's texts
+    answer.focus();
+    answer.scrollIntoView();
+  });
+  let width = innerWidth;
+  addEventListener("resize", () => { if (Math.abs(innerWidth - width) > 40) { width = innerWidth; soon(200); } });
+  addEventListener("hashchange", fromLink);
+  fromLink().then((isLinked) => { if (!isLinked) { fill(data.opened ?? data.examples[0]); soon(0); } });
+})();

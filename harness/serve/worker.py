@@ -1,0 +1,47 @@
+"""The process that computes answers: orders come on its stdin, answers go to its stdout, each behind its length.
+
+python -m numaproof.harness.serve.worker
+"""
+
+import gc
+import os
+import resource
+import signal
+import struct
+import sys
+from typing import BinaryIO
+
+from numaproof.harness.serve.answers import answered
+
+HEAD = struct.Struct("!HI")  # an order: length of its kind, of its body; an answer: status, length
+_MEMORY = 3 << 29  # bytes of address space
+_GRACE = 5  # s behind its limit an answer ends its process, should nobody else
+
+
+def main() -> int:
+    """Answer until nobody asks."""
+    limit = int(sys.argv[1])
+    orders, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may come between answers
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    gc.freeze()  # what is imported stays
+    while (order := _order(orders)) is not None:
+        signal.alarm(limit + _GRACE)
+        status, body = answered(*order)
+        signal.alarm(0)
+        answers.write(HEAD.pack(status, len(body)) + body)
+        answers.flush()
+    return 0
+
+
+def _order(orders: BinaryIO) -> tuple[str, bytes] | None:
+    head = orders.read(HEAD.size)
+    if len(head) < HEAD.size:
+        return None
+    kind, body = HEAD.unpack(head)
+    return orders.read(kind).decode(), orders.read(body)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
