@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from numaproof.harness.decision.managers import Managers as Managers
     from numaproof.harness.decision.managers import NodeDescription as NodeDescription
     from numaproof.harness.decision.trace import Trace as Trace
+    from numaproof.harness.explain.explanation import Explanation as Explanation
+    from numaproof.harness.intake.explain_pod import explain as explain
     from numaproof.harness.node.node import Node as Node
     from numaproof.harness.pods.manifest import pod_from as pod_from
     from numaproof.harness.pods.pod import Container as Container
@@ -95,6 +97,9 @@ _HOMES = {
     "TopologyHint": ("harness.topology", "TopologyHint"),
     "ids_of": ("harness.topology", "ids_of"),
     "mask_of": ("harness.topology", "mask_of"),
+    # Explaining
+    "explain": ("harness.intake.explain_pod", "explain"),
+    "Explanation": ("harness.explain.explanation", "Explanation"),
     # The node, and its control service
     "Node": ("harness.node.node", "Node"),
     "node_config": ("harness.decision.config", "node_config"),
@@ -125,6 +130,7 @@ __all__ = [
     "Assignment",
     "Container",
     "DeviceCost",
+    "Explanation",
     "Fault",
     "HintFamily",
     "HintProvider",
@@ -154,6 +160,7 @@ __all__ = [
     "device_costs",
     "deviceplugin_pb2",
     "deviceplugin_pb2_grpc",
+    "explain",
     "ids_of",
     "machine_files",
     "mask_of",

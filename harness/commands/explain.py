@@ -8,7 +8,7 @@ from typing import Any
 from numaproof import fake_sysfs
 from numaproof.fake_sysfs.argument import MACHINE
 from numaproof.harness.arguments import Parser
-from numaproof.harness.commands.known import known_of, text_of
+from numaproof.harness.commands.known import known_of
 from numaproof.harness.commands.output_file import write_output
 from numaproof.harness.commands.pod_arguments import pods_in
 from numaproof.harness.commands.pod_files import pods_of
@@ -17,6 +17,7 @@ from numaproof.harness.explain.as_json import as_json
 from numaproof.harness.intake.manifests import the_pod
 from numaproof.harness.intake.plugins_file import read_plugins
 from numaproof.harness.intake.question import Answer, Question, answer
+from numaproof.harness.intake.text_file import text_of
 from numaproof.harness.report.explain_scene import scene_of
 from numaproof.harness.vocabulary import SEMANTICS
 

@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from numaproof.errors import UserError
 from numaproof.fake_sysfs.paste import shown
 from numaproof.harness.decision.config import Setting
 from numaproof.harness.decision.kubelet_flags import with_flags
@@ -13,11 +11,10 @@ from numaproof.harness.intake.configuration import read_with_files
 from numaproof.harness.intake.live_state import with_live
 from numaproof.harness.intake.log_facts import LogFacts
 from numaproof.harness.intake.state import KubeletState
+from numaproof.harness.intake.text_file import text_of
 
 if TYPE_CHECKING:
     from numaproof.harness.intake.kubelet_root import KubeletRoot
-
-LARGEST = 64 << 20  # bytes of a file that is read
 
 Settings = dict[str, Setting]
 
@@ -96,18 +93,3 @@ def _live(socket: str) -> KubeletState:
     from numaproof.harness.intake.pod_resources import read_pod_resources  # noqa: PLC0415 (as said)
 
     return read_pod_resources(socket)
-
-
-def text_of(name: str) -> str:
-    """What a file holds, which has to be a text."""
-    try:
-        with Path(name).open("rb") as file:
-            content = file.read(LARGEST + 1)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error}); give a file") from None
-    if len(content) > LARGEST:
-        raise UserError(f"{name}: is larger than {LARGEST >> 20} MiB; give the part that matters")
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        raise UserError(f"{name}: is not UTF-8 text (byte {error.start}); give a text") from None
