@@ -128,8 +128,8 @@ def keys_of(value: object) -> set[str]:
 def test_the_page_of_explain_names_every_key_of_its_json() -> None:
     script = """
     cp "$REPO"/docs/examples/explain/* .
-    numaproof explain half.yaml --machine '2 nodes x 8 CPUs, 64Gi' --config restricted.yaml --running first.yaml second.yaml \
-      --json > refused.json || test $? = 1
+    numaproof explain half.yaml --machine '2 nodes x 8 CPUs, 64Gi' --config restricted.yaml --json \
+      --running first.yaml second.yaml > refused.json || test $? = 1
     sed 's/cpu: 5/cpu: 50/' half.yaml > large.yaml
     numaproof explain large.yaml --machine '2 nodes x 8 CPUs, 64Gi' --json > large.json || test $? = 1
     numaproof explain training.yaml --machine dgx-a100 --plugins devices.yaml --json > devices.json || test $? = 1

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from docs_pages import command_line, conformance, faults, gallery, interfaces, library, policies, scenarios, sources
+from docs_pages import command_line, conformance, faults, files, gallery, interfaces, library, policies, sources
 from docs_pages.pictures import by_scheme, shown
 
 _PICTURE = re.compile(r"!\[([^\]]*)\]\(([\w./-]+\.svg)\)")
@@ -19,7 +19,7 @@ def generated(docs: Path) -> Mapping[str, str]:
         "contributing.md": (repository / "CONTRIBUTING.md").read_text(),
         "reference/cli.md": command_line.page(),
         "reference/conformance.md": conformance.page(),
-        "reference/scenarios.md": scenarios.page(),
+        **{f"reference/{kind}.md": files.page(kind) for kind in files.KINDS},
         "reference/policies.md": policies.page(),
         "reference/faults.md": faults.page(),
         "reference/interfaces.md": interfaces.page(repository),
