@@ -40,7 +40,8 @@ class _Page(HTMLParser):
         self._in_style = tag == "style"
         for name in LOADED.get(tag, ()):
             if name in given:
-                self.found += [part.split()[0] for part in given[name].split(",") if part.split()]
+                several = given[name].split(",") if name == "srcset" else [given[name]]
+                self.found += [part.split()[0] for part in several if part.split()]
         if tag == "link" and not NOT_LOADED.intersection(given.get("rel", "").split()):
             self.found.append(given.get("href", ""))
         self.found += in_style(given.get("style", ""))

@@ -16,10 +16,11 @@ _TITLES = {"scenario": "Scenarios", "machine": "Machines", "check": "Check files
 def page(kind: str) -> str:
     """Every key of a kind of file, mapping by mapping; of scenarios each step with an example, too."""
     schema = schema_of(kind)
+    about = prose(schema["description"].partition(" docs/")[0])
     guide = KINDS[kind][1].removeprefix("docs/")
     parts = [
         f"# {_TITLES[kind]}: every key\n",
-        f"{prose(schema['description'].partition(' docs/')[0])} [The guide](../{guide}) teaches it; here nothing is left out.",
+        f"{about} [The guide](../{guide}) teaches it; here nothing is left out.",
         f"`numaproof schema {kind}` prints the same for editors.\n",
     ]
     if kind == "scenario":

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from docs_pages import command_line, conformance, faults, files, gallery, interfaces, library, policies, sources
 from docs_pages.pictures import by_scheme, shown
+from numaproof.harness.commands.editor_schema import KINDS
 
 _PICTURE = re.compile(r"!\[([^\]]*)\]\(([\w./-]+\.svg)\)")
 
@@ -19,7 +20,7 @@ def generated(docs: Path) -> Mapping[str, str]:
         "contributing.md": (repository / "CONTRIBUTING.md").read_text(),
         "reference/cli.md": command_line.page(),
         "reference/conformance.md": conformance.page(),
-        **{f"reference/{kind}.md": files.page(kind) for kind in files.KINDS},
+        **{f"reference/{kind}.md": files.page(kind) for kind in KINDS},
         "reference/policies.md": policies.page(),
         "reference/faults.md": faults.page(),
         "reference/interfaces.md": interfaces.page(repository),
