@@ -1,5 +1,6 @@
 """Every command that README and docs/ show is run, and every path that they name exists."""
 
+import json
 import os
 import re
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 from tests.places import short_directory
 
 REPOSITORY = Path(__file__).parent.parent
-PAGES = sorted([REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")])
+PAGES = sorted([REPOSITORY / "README.md", *(REPOSITORY / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NAMED_PATH = re.compile(r"`((?:harness|fake_sysfs|plugins_mock|suites|tests|benchmarks|docs|tools)/[\w./-]*)`")
 
@@ -44,6 +45,10 @@ def is_shown(lines: list[str], output: str) -> str | None:
     return None
 
 
+def name_of(page: Path) -> str:
+    return str(page.relative_to(REPOSITORY))
+
+
 def with_commands() -> list[Path]:
     return [page for page in PAGES if commands(page).strip()]
 
@@ -69,7 +74,7 @@ def run_script(script: str) -> subprocess.CompletedProcess[str]:
         )
 
 
-@pytest.mark.parametrize("page", with_commands(), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", with_commands(), ids=name_of)
 def test_every_command_of_a_page_works(page: Path) -> None:
     done = run_script(commands(page))
     assert done.returncode == 0, done.stdout[-4000:]
@@ -89,7 +94,7 @@ def test_a_failing_command_is_noticed(script: str) -> None:
     assert run_script(script).returncode != 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_no_command_hides_in_a_block_that_is_not_run(page: Path) -> None:
     hidden = [
         line
@@ -101,10 +106,44 @@ def test_no_command_hides_in_a_block_that_is_not_run(page: Path) -> None:
     assert hidden == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_path_that_a_page_names_exists(page: Path) -> None:
     named = set(NAMED_PATH.findall(page.read_text()))
     # In an unpacked sdist our folders are below the name that is installed.
     roots = (REPOSITORY, REPOSITORY / "numaproof")
     missing = sorted(path for path in named if "*" not in path and not any((root / path).exists() for root in roots))
     assert missing == []
+
+
+def keys_of(value: object) -> set[str]:
+    """The keys of all mappings within a value, but for those that are names or numbers of the case."""
+    if isinstance(value, list):
+        return set().union(*map(keys_of, value))
+    if not isinstance(value, dict):
+        return set()
+    inner = [one for key, one in value.items() if key != "apply"]  # has keys of Kubernetes' own
+    return {key for key in value if key.isidentifier()}.union(*map(keys_of, inner))
+
+
+def test_the_page_of_explain_names_every_key_of_its_json() -> None:
+    script = """
+    cp "$REPO"/docs/examples/explain/* .
+    numaproof explain half.yaml --machine '2 nodes x 8 CPUs, 64Gi' --config restricted.yaml --json \
+      --running first.yaml second.yaml > refused.json || test $? = 1
+    sed 's/cpu: 5/cpu: 50/' half.yaml > large.yaml
+    numaproof explain large.yaml --machine '2 nodes x 8 CPUs, 64Gi' --json > large.json || test $? = 1
+    numaproof explain training.yaml --machine dgx-a100 --plugins devices.yaml --json > devices.json || test $? = 1
+    set +x
+    echo BEGIN
+    cat refused.json large.json devices.json
+    """
+    output = run_script(script).stdout.partition("BEGIN\n")[2]
+    found: list[object] = []
+    while output.strip():
+        value, end = json.JSONDecoder().raw_decode(output.lstrip())
+        found.append(value)
+        output = output.lstrip()[end:]
+    assert len(found) == 3
+    page = (REPOSITORY / "docs/explain.md").read_text()
+    known = set(re.findall(r"`(\w+)`", page)) | {"app", "fetch", "train"}  # containers of the pods
+    assert keys_of(found) - known == set()
