@@ -5,11 +5,13 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from types import ModuleType
 
 import numaproof
 from numaproof.errors import UserError
 from numaproof.harness.arguments import Parser, add_command
+from numaproof.harness.ending import ended_by_signals
 
 # Subcommand -> what it does. Its module, of the same name, is imported on use: `numaproof --help` needs no gRPC.
 COMMANDS = {
@@ -34,12 +36,23 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; the answer is the exit code: 0 good, 1 what was tested is bad, 2 bad input."""
     _open_closed_streams()
+    with ended_by_signals() as ending:
+        code = _outcome(list(sys.argv[1:] if argv is None else argv))
+        if ending.signal is None and code != 128 + signal.SIGINT:
+            return code
+        with suppress(OSError):  # the terminal may be gone
+            print(f"numaproof: ended by {ending}", file=sys.stderr)
+        return ending.code
+
+
+def _outcome(arguments: list[str]) -> int:
+    """The exit code of a subcommand, if it was not ended by a signal."""
     try:
-        code = _run(list(sys.argv[1:] if argv is None else argv))
+        code = _run(arguments)
         print(end="", flush=True)  # a reader that is gone is noticed here, not while the interpreter ends
         return code  # noqa: TRY300 (flushing belongs to what may fail)
     except UserError as error:
-        print(f"numaproof: {error}", file=sys.stderr)
+        print("numaproof:", str(error).replace("\n", "\\n"), file=sys.stderr)
         return 2
     except BrokenPipeError:
         # The reader of our output is gone (`numaproof ... | head`): nothing more can be said, and the code is that of

@@ -90,6 +90,19 @@ class _RunPlugin:
         self.results: dict[str, InstanceResult] = {}
         self.troubles: list[str] = []
         self.reader_gone: BrokenPipeError | None = None
+        self._workers: list[Any] = []
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """A hook of xdist: a worker will be started, with a gateway to it."""
+        self._workers.append(node.gateway)
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Workers clean at once; xdist lets them go on for 5 seconds, and kills them after 10."""
+        for gateway in self._workers:
+            # The process is not of execnet's public interface; without it a worker has less time, and that is all.
+            if process := getattr(getattr(gateway, "_io", None), "popen", None):
+                process.terminate()
 
     def pytest_configure(self, config: pytest.Config) -> None:
         """Where there are no workers, files are not parsed again."""

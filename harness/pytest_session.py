@@ -9,6 +9,7 @@ import pytest
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine
+from numaproof.harness.ending import end_as_told
 from numaproof.harness.rig.rig import LiveRig
 from numaproof.harness.rig.session import Session
 from numaproof.harness.runtimes import CannotStartError
@@ -45,6 +46,8 @@ def session_of(config: pytest.Config) -> Session:
         worker = getattr(config, "workerinput", {}).get("workerid")
         if worker is None:
             ending.callback(remove_shared, name)
+        else:
+            end_as_told()
         directory = ending.enter_context(shared_directory(name))
         config.stash[_SESSION] = ending.enter_context(Session(runtime, directory, worker or "main"))
     return config.stash[_SESSION]

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,11 +98,24 @@ def mounted(directory: Path) -> bool:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_ctrl_c_leaves_nothing(place: Path, workers: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "send", "told"),
+    [
+        (signal.SIGINT, os.killpg, "Ctrl-C"),  # as a terminal does: to all of the group
+        (signal.SIGTERM, os.killpg, "SIGTERM"),  # as `timeout` does
+        (signal.SIGTERM, os.kill, "SIGTERM"),  # as a CI system does: to the one process that it knows
+        (signal.SIGHUP, os.killpg, "SIGHUP"),  # as a terminal does that is closed
+    ],
+    ids=["Ctrl-C", "timeout", "kill", "hangup"],
+)
+def test_a_run_that_is_ended_leaves_nothing(
+    place: Path, workers: int, number: signal.Signals, send: Callable[[int, int], None], told: str
+) -> None:
     with hanging_run(place, workers) as run:
-        os.killpg(run.process.pid, signal.SIGINT)  # as a terminal does: to all of the group
+        send(run.process.pid, number)
         printed, _ = run.process.communicate(timeout=300)
-        assert run.process.returncode == 130, printed
+        assert run.process.returncode == 128 + number, printed
+        assert printed.splitlines()[-1] == f"numaproof: ended by {told}; nothing is left behind"
         assert not run.directory.exists()
         wait_until(lambda: not processes_of(run.mark), "the end of all processes", timeout=300)
         assert not mounted(run.directory)
