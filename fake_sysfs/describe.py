@@ -89,9 +89,7 @@ MACHINE = shape(
     "A machine that need not exist: a shape, and what is special about it; or a preset with changes.",
     {
         "name": Key(TEXT, "what it is called; without it, as the file"),
-        "preset": Key(
-            any_of(Later(_presets)), "the machine that it starts from; what is given here replaces what that says"
-        ),
+        "preset": Key(any_of(Later(_presets)), "where it starts from; what is given here replaces what that says"),
         "notes": Key(list_of(TEXT), "what else is known of it"),
         "sources": Key(list_of(TEXT), "where its figures come from"),
         "figures": Key(mapping_of(TEXT), "by figure: what it rests on, where it is not from a source"),

@@ -3,18 +3,21 @@
 import argparse
 import json
 
+from numaproof.errors import UserError
 from numaproof.harness.commands.editor_schema import KINDS, schema_of
+from numaproof.near import did_you_mean
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "kind", nargs="?", choices=KINDS, metavar="KIND", help=f"{', '.join(KINDS)}; without it, a list"
-    )
+    parser.add_argument("kind", nargs="?", metavar="KIND", help=f"one of {', '.join(KINDS)}; without it, a list")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print a schema, or which there are."""
+    if args.kind is not None and args.kind not in KINDS:
+        meant = did_you_mean(args.kind, KINDS) or f"; give one of {', '.join(KINDS)}"
+        raise UserError(f"schema {args.kind[:60]!r}: there is none{meant}")
     if args.kind is None:
         for kind, (about, page, _) in KINDS.items():
             print(f"{kind:10}{about} ({page})")

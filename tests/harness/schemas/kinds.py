@@ -1,5 +1,6 @@
 """Our kinds of files with their readers, and files of each kind that have every key."""
 
+from argparse import Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -7,7 +8,9 @@ from numaproof.errors import UserError
 from numaproof.fake_sysfs import parse_machine
 from numaproof.fake_sysfs.cost_file import read_costs
 from numaproof.fake_sysfs.strict_yaml import read
-from numaproof.harness.cli import main
+from numaproof.harness.arguments import Parser
+from numaproof.harness.commands.check import add_arguments
+from numaproof.harness.conformance.check_file import add_file_options
 from numaproof.harness.scenario.parse import parse_scenario
 
 REPOSITORY = Path(__file__).parents[3]
@@ -15,8 +18,14 @@ HERE = Path(__file__).parent
 
 
 def _read_check(path: Path) -> None:
-    if main(["check", "--dry-run", "--config", str(path)]) != 0:
-        raise UserError(f"{path}: was refused")
+    words = vars(_parser().parse_args([]))
+    add_file_options(Namespace(**{**words, "config": path}))
+
+
+def _parser() -> Parser:
+    parser = Parser()
+    add_arguments(parser)
+    return parser
 
 
 def _read_costs(path: Path) -> None:

@@ -12,6 +12,7 @@ from numaproof.fake_sysfs.forms import Form, Later, Shape
 from tests.harness.schemas import yaml12
 
 Path_ = tuple[str | int, ...]
+_Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 # What may be wrong with a value: each kind of value that YAML has, and texts and numbers out of range.
 WRONG: tuple[Any, ...] = (None, True, -7, 2.5, 0, 3, "", "@", "0-3", [], ["@"], [[]], [3], {}, {"@": "@"}, {"@": []})
 
@@ -61,13 +62,12 @@ def mutants(form: Form, files: list[Path]) -> Iterator[Mutant]:
     """Every mistake with every key, each once."""
     for (name, key), (file, path) in keys_in(form, files).items():
         whole = yaml12.load(file.read_text())
-        yield Mutant(
-            name, key, "misspelt", _changed(whole, path, lambda it, key=key: it.update({f"{key}q": it.pop(key)}))
-        )
-        yield Mutant(name, key, "removed", _changed(whole, path, lambda it, key=key: it.pop(key)))
+        here = _at(whole, path)
+        others = {other: value for other, value in here.items() if other != key}
+        yield Mutant(name, key, "misspelt", _with(whole, path, {**others, f"{key}q": here[key]}))
+        yield Mutant(name, key, "removed", _with(whole, path, others))
         for wrong in WRONG:
-            change = lambda it, key=key, wrong=wrong: it.update({key: wrong})  # noqa: E731
-            yield Mutant(name, key, f"= {wrong!r}", _changed(whole, path, change))
+            yield Mutant(name, key, repr(wrong), _with(whole, path, {**here, key: wrong}))
 
 
 def _at(value: Any, path: Path_) -> Any:
@@ -76,10 +76,12 @@ def _at(value: Any, path: Path_) -> Any:
     return value
 
 
-def _changed(whole: Any, path: Path_, change: Any) -> str:
-    made = copy.deepcopy(whole)
-    change(_at(made, path))
-    return yaml.safe_dump(made, sort_keys=False, width=1000)
+def _with(whole: Any, path: Path_, value: Any) -> str:
+    """The text of a file in which another value stands at a place."""
+    held = {"": copy.deepcopy(whole)}
+    *outer, last = ("", *path)
+    _at(held, tuple(outer))[last] = value
+    return yaml.dump(held[""], Dumper=_Dumper, sort_keys=False, width=1000)
 
 
 def positions(value: Any, path: Path_ = ()) -> Iterator[Path_]:
@@ -95,6 +97,4 @@ def replaced(file: Path) -> Iterator[tuple[Path_, Any, str]]:
     whole = yaml12.load(file.read_text())
     for path in positions(whole):
         for wrong in WRONG:
-            held = {"": copy.deepcopy(whole)}
-            _at(held, ("", *path[:-1]) if path else ())[path[-1] if path else ""] = wrong
-            yield path, wrong, yaml.safe_dump(held[""], sort_keys=False)
+            yield path, wrong, _with(whole, path, wrong)

@@ -14,7 +14,7 @@ _NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?
 
 def load(text: str) -> Any:
     """The value of a text."""
-    return _value(yaml.compose(text))
+    return _value(yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
 
 
 def _value(node: Any) -> Any:
