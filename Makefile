@@ -1,7 +1,7 @@
 # Two commands do everything on a fresh Debian or Ubuntu machine with Python >= 3.11: `make run` and `make test`.
 PYTHON ?= python3
 VENV := .venv
-QUIETLY := --quiet --disable-pip-version-check
+QUIETLY := -qq --disable-pip-version-check
 # Commands of Debian packages that namespaces are made with and that views are compared with.
 TOOLS := lscpu=util-linux unshare=util-linux mount=mount numactl=numactl lstopo-no-graphics=hwloc-nox
 
@@ -14,8 +14,7 @@ MAKEFLAGS += --jobs=2
 RUNTIME ?= namespace
 
 run: $(VENV)/ready tools
-	$(VENV)/bin/numaproof machine show dgx-a100
-	$(VENV)/bin/numaproof run --runtime $(RUNTIME) --out out single_numa multi_numa
+	@$(VENV)/bin/numaproof run --runtime $(RUNTIME) --out out single_numa multi_numa
 
 # Where no Docker engine answers, root gets a private one for the run; without either, docker's tests say so and skip.
 test: $(VENV)/ready $(VENV)/tox-ready tools engine browser
@@ -25,7 +24,7 @@ bench: $(VENV)/ready tools
 	$(VENV)/bin/python -m benchmarks
 
 tools:
-	tools/debian-packages $(TOOLS)
+	@tools/debian-packages $(TOOLS)
 
 engine:
 	[ "$$(id -u)" -ne 0 ] || tools/debian-packages dockerd=docker.io mmdebstrap=mmdebstrap
@@ -38,16 +37,17 @@ browser:
 # The host's pip fetches a current one in less time than the bundled one takes to be set up, and that one is faster.
 # Where there is no such pip (Debian has it in a package), the bundled one does.
 $(VENV)/python:
-	$(PYTHON) -m venv --without-pip $(VENV)
-	$(PYTHON) -m pip --python $(VENV)/bin/python install $(QUIETLY) --no-compile pip 2>/dev/null || \
+	@echo "numaproof and what it needs are installed into $(VENV) ..."
+	@$(PYTHON) -m venv --without-pip $(VENV)
+	@$(PYTHON) -m pip --python $(VENV)/bin/python install $(QUIETLY) --no-compile pip 2>/dev/null || \
 	  $(VENV)/bin/python -m ensurepip 2>/dev/null || \
 	  { tools/debian-packages no-such-command=python3-venv && $(VENV)/bin/python -m ensurepip; }
 	@touch $@
 
 $(VENV)/ready: $(VENV)/python pyproject.toml
-	$(VENV)/bin/python -m pip install $(QUIETLY) --no-compile --editable .
+	@$(VENV)/bin/python -m pip install $(QUIETLY) --no-compile --editable .
 	@# Many processes of a run import it: compiled once, by all cores, which pip does not do, but for what no run imports.
-	$(VENV)/bin/python -m compileall -q -j 0 -x 'site-packages/(pip|pygments)/' $(VENV)/lib numaproof harness fake_sysfs plugins_mock
+	@$(VENV)/bin/python -m compileall -q -j 0 -x 'site-packages/(pip|pygments)/' $(VENV)/lib numaproof harness fake_sysfs plugins_mock
 	@touch $@
 
 $(VENV)/tox-ready: $(VENV)/ready
