@@ -12,10 +12,9 @@ class About:
     image: str = ""  # its reference, with the digest
     machine: str = ""
     runtime: str = ""
-    # Both in words that a shell takes for themselves.
-    options: tuple[
-        str, ...
-    ] = ()  # of the command line that makes the same run, but for the choice of checks and the seed
+    # Both in words that a shell takes for themselves. The options are those of the command line that makes the same
+    # run, but for the choice of checks and the seed.
+    options: tuple[str, ...] = ()
     command: tuple[str, ...] = ()  # of the subject; empty: the options name it
 
     def command_for(self, check_id: str, seed: int) -> str:
