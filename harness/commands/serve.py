@@ -60,5 +60,5 @@ def _number(text: str, least: int, most: int) -> int:
     except ValueError:
         number = -1
     if not least <= number <= most:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number from {least} to {most}")
+        raise argparse.ArgumentTypeError(f"is not a number from {least} to {most}; write one")
     return number

@@ -35,6 +35,7 @@ USAGE = {
     "explain": ("explain: POD is missing",),
     "explain --semantics kepp x": ("explain: --semantics kepp:", "current, kep", "did you mean kep?"),
     "schedule x.yaml": ("schedule: --nodes is missing",),
+    "serve --port web": ("serve: --port web: is not a number from 0 to 65535", "write one"),
     "policies --nodes 1.5": ("policies: --nodes 1.5: is not a whole number",),
     "vectors": ("vectors: FILE is missing",),
     "vectors --shwo 3 x": ("vectors: --shwo is not known", "did you mean --show?"),
@@ -51,6 +52,10 @@ USAGE = {
     "run views --list options": ("run: options stands apart", "side by side"),
     "check --timeout long -- x": ("check: --timeout long: is not a number",),
     "check --level maybe -- x": ("check: --level maybe: is not one of must, should, may", "did you mean may?"),
+    "init": ("init: KIND is missing; give one of scenario, machine, check",),
+    "init machin": ("init: machin is not known as a kind", "did you mean machine?"),
+    "init scenario --from laptop": ("init scenario: --from is not known", "did you mean --force?"),
+    "schema machine check": ("schema: check is one argument too many", "leave it out"),
     "image now": ("image: now is one argument too many",),
     "clean --all": ("clean: --all is not known",),
 }
@@ -104,6 +109,9 @@ BAD = {
     "run /no/such/folder --list": ("/no/such/folder", "themes: "),
     f"check --config {NOTHING} -- /bin/true": (NOTHING,),
     "check --dir /no/such/folder": ("--dir /no/such/folder", "give the one in which the plugin registers"),
+    "init scenario /no/such/folder/story.yaml": ("/no/such/folder", "or give --schema"),
+    "init machine stories/key.yaml": ("stories/key.yaml: is there already", "give another name, or --force"),
+    "init machine check.txt": ("check.txt", "the name of a machine file ends in .yaml", "rename it"),
     # Numbers that are out of range.
     "policies --nodes 0": ("0",),
     "node --root /proc/x --machine laptop --grace 0": ("--grace 0", "above 0"),
@@ -163,6 +171,8 @@ BAD = {
     "check --config check.yaml -- x": ("check.yaml:2:", "timout", "did you mean timeout?"),
     "check --config level.yaml -- x": ("level.yaml:2:", "'shuold'", "did you mean should?"),
     "check --machine labtop -- x": ("machine 'labtop'", "did you mean laptop?"),
+    "init machine new.yaml --from labtop": ("machine 'labtop'", "did you mean laptop?"),
+    "schema scenaro": ("schema 'scenaro'", "did you mean scenario?"),
     # Arguments that do not go together.
     "cost solve --request cpu=1": ("cost solve: neither a file of costs nor --machine is given", "give one of them"),
     "check --image i --dir d": ("name one subject",),
