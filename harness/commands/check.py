@@ -44,7 +44,13 @@ from numaproof.harness.conformance.run import (
 from numaproof.harness.conformance.selection import parse_features, read_known_failures, select
 from numaproof.harness.conformance.stage import Flips, Pace
 from numaproof.harness.conformance.subject import CommandSubject
-from numaproof.harness.conformance.surroundings import parse_bind, parse_device_node, parse_environment, runtime_for
+from numaproof.harness.conformance.surroundings import (
+    parse_bind,
+    parse_device_node,
+    parse_environment,
+    refuse_unshown,
+    runtime_for,
+)
 from numaproof.harness.report.conformance_annotations import not_started, of_checks
 from numaproof.harness.report.conformance_html import html
 from numaproof.harness.report.conformance_junit import junit
@@ -219,6 +225,8 @@ def _prepare(
         return lambda number, tell: check_socket(args.socket, numbered(number, tell))
     remove_stale()
     runtime, image = runtime_for(args.runtime or "auto", args.image, ending)
+    binds, devices = (" ".join(words or ()) for words in (args.bind, args.device))
+    refuse_unshown(runtime, {"--machine": args.machine if tree else "", "--bind": binds, "--device": devices})
     subject = CommandSubject(
         command=tuple(args.subject) or image.command,
         runtime=runtime,

@@ -258,7 +258,7 @@ def _publish(out: "OutFolder", report: "RunReport", args: argparse.Namespace, te
         out.publish(report.summary(), junit, page, report.machines)
     except OSError as error:
         tell_end()
-        told = f"{error.strerror or error}; the results could not be written"
+        told = f"{error.strerror or error}; the results could not be written, give another folder"
         raise UserError(f"--out {args.out}: {told}") from error
     tell_end()
     if args.html is not None:

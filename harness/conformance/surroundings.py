@@ -62,6 +62,16 @@ def image_facts(name: str, attributes: Mapping[str, Any]) -> Image:
     )
 
 
+def refuse_unshown(runtime: Runtime, options: Mapping[str, object]) -> None:
+    """Refuse options by which a program is shown something, where the runtime shows programs nothing."""
+    if runtime.name != "process":
+        return
+    for option, value in options.items():
+        if value:
+            told = "the process runtime shows a plugin nothing but this host"
+            raise UserError(f"{option} {value}: {told}; take --runtime namespace or docker, or leave {option} out")
+
+
 def parse_bind(text: str) -> Bind:
     """`SOURCE:TARGET` or `SOURCE:TARGET:ro`."""
     source, _, rest = text.partition(":")

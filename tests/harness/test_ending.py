@@ -1,6 +1,5 @@
 """Commands that a signal ends: what they started is gone, a line says so, and so does the exit code."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -47,32 +46,31 @@ def test_a_command_that_waits_is_ended(number: signal.Signals, place: Path) -> N
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_check_ends_its_plugin_and_removes_its_directories(number: signal.Signals, place: Path) -> None:
-    # A plugin that never registers, and tells us where it is: its sockets' directory is one of ours.
+    # A plugin that never registers, and tells us who and where it is.
     plugin = place / "plugin"
-    plugin.write_text(f"#!/bin/sh\ntrap '' TERM INT\necho $$ > {place}/new\nmv {place}/new {place}/pid\nsleep 1000\n")
+    told = place / "told"
+    plugin.write_text(f"#!/bin/sh\ntrap '' TERM INT\necho $$ $1 > {told}.new\nmv {told}.new {told}\nsleep 1000\n")
     plugin.chmod(0o755)
-    check = ["check", "--runtime", "process", "--start-timeout", "1000", "--only", "dp/list/2", "--machine", "laptop"]
-    environment = {**os.environ, "TMPDIR": str(place)}
-    before = {path.name for path in Path("/dev/shm").glob("numaproof-*")}
+    check = ["check", "--runtime", "process", "--start-timeout", "1000", "--only", "dp/allocate/1"]
     with subprocess.Popen(
-        [*NUMAPROOF, *check, "--", str(plugin)],
+        [*NUMAPROOF, *check, "--", str(plugin), "{dir}"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=place,
-        env=environment,
     ) as process:
-        wait_until((place / "pid").exists, "the plugin's start", timeout=300)
-        pid = int((place / "pid").read_text())
-        opened = {path for path in Path("/dev/shm").glob("numaproof-*") if path.name not in before}
+        wait_until(lambda: told.exists() or process.poll() is not None, "the plugin's start", timeout=300)
+        assert process.poll() is None, process.communicate()
+        pid, directory = told.read_text().split()
+        assert Path(directory).is_dir()
         process.send_signal(number)
         _, err = process.communicate()
     assert process.returncode == 128 + number, err
     assert err.splitlines()[-1] == f"numaproof: ended by {SIGNALS[number]}; nothing is left behind"
     assert "Traceback" not in err
     wait_until(lambda: not Path(f"/proc/{pid}").exists(), "the plugin's end")
-    del opened
-    assert list(place.glob("numaproof-*")) == []
+    [ours] = [one for one in Path(directory).parents if one.name.startswith("numaproof-")]
+    assert not ours.exists()
 
 
 def test_who_had_a_signal_ignored_is_not_ended_by_it(place: Path) -> None:

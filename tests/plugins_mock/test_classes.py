@@ -62,4 +62,4 @@ def test_a_scenario_offers_the_same(tmp_path: Path) -> None:
         [Path(sys.executable).with_name("numaproof"), *words], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 passed" in done.stdout
+    assert "PASSED: 1 of 1 instance on 1 machine" in done.stdout

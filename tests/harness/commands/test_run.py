@@ -118,7 +118,7 @@ def test_no_traceback_is_shown(mixed: Mixed) -> None:
 def test_the_matrix_and_what_was_skipped_are_shown(mixed: Mixed) -> None:
     head, *_ = mixed.printed.splitlines()
     assert head.endswith(": 4 instances on laptop, runtime process, 1 at a time")
-    assert "machine  restricted  other\nlaptop       1 of 2  0 of 1\n" in mixed.printed
+    assert "machine  restricted   other\nlaptop       1 of 2  0 of 1\n" in mixed.printed
     assert "1 skipped: 1 needs 2 NUMA nodes with CPUs, laptop has 1\n" in mixed.printed
     assert "FAILED: 2 of 4 instances on 1 machine, 1 passed, 1 skipped, " in mixed.printed
 
@@ -180,7 +180,7 @@ def test_failures_stand_beside_the_scenarios_in_ci(mixed: Mixed, place: Path) ->
     [line] = [line for line in printed.splitlines() if line.startswith("::")]
     told = f"::error file=theme/wrong.yaml,line={line_of('admit:', place)},title=theme/wrong::steps[0]: expected rej"
     assert line.startswith(told)
-    assert printed.splitlines()[-1].startswith("results: ")
+    assert printed.splitlines()[-1] == "out/index.html"
 
 
 def test_annotations_that_cannot_be_are_refused(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -224,10 +224,10 @@ import os, signal, sys
 from numaproof.harness.rig.session import Session
 run = Session.run
 
-def dies(self, instance):
+def dies(self, instance, recording):
     if "wrong" in instance.id:
         os.kill(os.getpid(), signal.SIGKILL)
-    return run(self, instance)
+    return run(self, instance, recording)
 
 Session.run = dies
 """
@@ -333,15 +333,15 @@ def test_the_directory_of_a_killed_run_goes_with_the_next(place: Path) -> None:
 
 
 def test_results_that_find_no_room_are_told_in_a_line(place: Path) -> None:
-    # The picture of the machine finds room there; other files can be made, but hold nothing.
+    # Its folders can be made there, and nothing more.
     script = 'mount -t tmpfs -o size=8k none "$1" && head -c 4096 /dev/zero > "$1/filler" && shift && exec "$@"'
     command = [*NUMAPROOF, "run", str(story(place)), "--runtime", "process", "-n", "1", "--out", str(place / "full")]
     (place / "full").mkdir()
     namespace = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh", str(place / "full")]
     done = subprocess.run([*namespace, *command], capture_output=True, text=True, check=False, cwd=place)
     assert done.returncode == 2, done.stdout
-    told = f"numaproof: {place}/full/junit.xml: cannot be written (No space left on device); choose another place\n"
-    assert done.stderr == told
+    why = "No space left on device; the results could not be written, give another folder"
+    assert done.stderr == f"numaproof: --out {place}/full: {why}\n"
     assert "Traceback" not in done.stdout
 
 

@@ -48,7 +48,8 @@ def test_a_conformant_command_and_its_reports(capsys: pytest.CaptureFixture[str]
     assert [entry["verdict"] for entry in data["checks"]] == ["pass", "pass"]
     page = Path("r.html").read_text()
     assert "GetDevicePluginOptions" in page
-    assert "http" not in page  # nothing is fetched from elsewhere
+    assert "http://" not in page  # nothing is fetched from elsewhere
+    assert "https://" not in page
 
 
 def test_a_violation_is_explained_everywhere(capsys: pytest.CaptureFixture[str]) -> None:

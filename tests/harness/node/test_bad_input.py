@@ -33,7 +33,6 @@ from tests.harness.node.running import (
     running_node,
 )
 from tests.places import short_directory
-from tests.waiting import wait_until
 
 
 def state_and_files(node: Node, control: Client) -> tuple[Any, dict[str, bytes]]:
@@ -154,10 +153,10 @@ def test_a_list_over_four_mebibytes_offers_nothing() -> None:
         client(node.root) as control,
         MockPlugin(GPU, devices("gpu", 2), node.device_plugins, faults=faults),
     ):
-        wait_until(
-            lambda: [(one.connected, len(one.devices)) for one in control.state().plugins] == [(False, 0)],
-            "the end of the stream",
-        )
+        # Told when those who decide know it, too, which is a little after the stream's end.
+        ended = next(iter(control.stub.Watch(api.WatchRequest(kinds=[api.DEVICES]), timeout=120)))
+        assert list(ended.devices) == []
+        assert [(one.connected, len(one.devices)) for one in control.state().plugins] == [(False, 0)]
         refused = control.admit(pod("p", {GPU: 1}))
         assert "no healthy devices present" in refused.verdict.message
 

@@ -98,8 +98,6 @@ def test_no_word_of_the_subject_is_markup_in_html() -> None:
     assert "<OK>" not in page
     assert "<a>" not in page  # a device's id
     assert "fail (known)" in page
-    assert page.count("<details open>") == 3  # of the violations
-    assert page.count("<details>") == 3
 
 
 def test_a_terminal_shows_every_result_where_that_is_wanted() -> None:
