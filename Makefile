@@ -8,7 +8,7 @@ TOOLS := lscpu=util-linux unshare=util-linux mount=mount numactl=numactl lstopo-
 # Debian's packages come while pip works.
 MAKEFLAGS += --jobs=2
 
-.PHONY: run test bench clean tools engine browser
+.PHONY: run test bench clean tools engine browser shells
 
 # Where unprivileged namespaces are forbidden: make run RUNTIME=process.
 RUNTIME ?= namespace
@@ -17,7 +17,7 @@ run: $(VENV)/ready tools
 	@$(VENV)/bin/numaproof run --runtime $(RUNTIME) --out out single_numa multi_numa
 
 # Where no Docker engine answers, root gets a private one for the run; without either, docker's tests say so and skip.
-test: $(VENV)/ready $(VENV)/tox-ready tools engine browser
+test: $(VENV)/ready $(VENV)/tox-ready tools engine browser shells
 	$(VENV)/bin/python -m numaproof.harness.runtimes.engine $(VENV)/bin/tox
 
 bench: $(VENV)/ready tools
@@ -33,6 +33,10 @@ engine:
 browser:
 	[ "$$(id -u)" -ne 0 ] || tools/debian-packages chromium=chromium
 	[ -e node_modules/axe-core ] || ! command -v npm >/dev/null || npm install --silent --no-save --no-audit --no-fund axe-core@4
+
+# What completes the command line; where they cannot be had, the tests that need them say so and skip.
+shells:
+	[ "$$(id -u)" -ne 0 ] || tools/debian-packages zsh=zsh fish=fish
 
 # The host's pip fetches a current one in less time than the bundled one takes to be set up, and that one is faster.
 # Where there is no such pip (Debian has it in a package), the bundled one does.

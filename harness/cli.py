@@ -28,6 +28,7 @@ COMMANDS = {
     "check": "check a device plugin against what the kubelet requires of it",
     "init": "write a scenario, a machine or a check file to start from, with comments",
     "schema": "print the JSON Schema of our YAML files, for editors",
+    "completion": "print what bash, zsh or fish completes the command line by",
     "image": "find or build the image of the docker runtime",
     "clean": "remove what killed runs left behind",
 }

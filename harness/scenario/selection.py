@@ -28,6 +28,17 @@ def shipped_scenarios() -> Path:
     return Path(numaproof.__file__).parent / "suites" / "scenarios"
 
 
+def shipped_themes() -> tuple[str, ...]:
+    """The folders of the shipped scenarios, in order."""
+    return tuple(sorted(folder.name for folder in shipped_scenarios().iterdir() if folder.is_dir()))
+
+
+def shipped_ids() -> tuple[str, ...]:
+    """The shipped scenarios as THEME/NAME, in order."""
+    shipped = shipped_scenarios()
+    return tuple(sorted(str(file.relative_to(shipped).with_suffix("")) for file in shipped.glob("*/*.yaml")))
+
+
 def select(words: Sequence[str], machines: tuple[str, ...]) -> Selection:
     """The scenarios of all words, or else all that are shipped, on these machines, or else on those that they name."""
     shipped = shipped_scenarios()
@@ -63,15 +74,14 @@ def _resolve(word: str, shipped: Path) -> list[str]:
     scenario, bracket, _ = word.partition("[")
     if _is_there(shipped / f"{scenario}.yaml"):
         return [f"{shipped / scenario}.yaml" + (f"::{word}" if bracket else "")]
-    themes = sorted(folder.name for folder in shipped.iterdir() if folder.is_dir())
-    known = f"themes: {', '.join(themes)}; ids: numaproof run --list"
-    meant = _meant(scenario, themes, shipped)
+    known = f"themes: {', '.join(shipped_themes())}; ids: numaproof run --list"
+    meant = _meant(scenario)
     raise UserError(f"{word or repr(word)}: no file, folder or scenario of this name; {known}{meant}")
 
 
-def _meant(word: str, themes: Sequence[str], shipped: Path) -> str:
+def _meant(word: str) -> str:
     """A theme or a scenario that somebody may have meant, who perhaps left out the scenario's theme."""
-    ids = [str(file.relative_to(shipped).with_suffix("")) for file in shipped.glob("*/*.yaml")]
+    themes, ids = shipped_themes(), shipped_ids()
     if "/" in word:
         return did_you_mean(word, ids)
     by_name = {theme: theme for theme in themes} | {one.partition("/")[2]: one for one in ids}

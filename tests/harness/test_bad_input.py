@@ -56,6 +56,8 @@ USAGE = {
     "init machin": ("init: machin is not known as a kind", "did you mean machine?"),
     "init scenario --from laptop": ("init scenario: --from is not known", "did you mean --force?"),
     "schema machine check": ("schema: check is one argument too many", "leave it out"),
+    "completion": ("completion: SHELL is missing; give it",),
+    "completion zhs": ("completion: SHELL zhs: is not one of bash, zsh, fish", "did you mean zsh?"),
     "image now": ("image: now is one argument too many",),
     "clean --all": ("clean: --all is not known",),
 }
@@ -213,7 +215,7 @@ def test_bad_input_is_told_in_a_line(line: str, tmp_path: Path, capsys: pytest.C
 
 def test_every_command_that_takes_input_is_among_the_bad_ones() -> None:
     # These take none; what is missing around them has tests of its own.
-    assert set(COMMANDS) - {line.split()[0] for line in BAD} == {"image", "clean"}
+    assert set(COMMANDS) - {line.split()[0] for line in BAD} == {"image", "clean", "completion"}
     assert set(COMMANDS) - {line.split()[0] for line in USAGE if line} == set()
 
 

@@ -1,0 +1,112 @@
+"""`numaproof completion`: what bash, zsh and fish complete the command line by; shtab writes it from the parsers."""
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+
+from numaproof.errors import UserError
+from numaproof.fake_sysfs.catalogue import machine_names
+from numaproof.harness.commands.editor_schema import KINDS as FILE_KINDS
+from numaproof.harness.conformance.catalogue import BY_ID
+from numaproof.harness.conformance.checks.check import Feature
+from numaproof.harness.decision.config import CPU_POLICIES, MEMORY_POLICIES
+from numaproof.harness.scenario.selection import shipped_ids, shipped_themes
+from numaproof.harness.vectors.kinds import KINDS as VECTOR_KINDS
+from numaproof.harness.vocabulary import POLICIES, SCOPES
+
+# Shell -> where it looks for a user's own completions.
+SHELLS: Mapping[str, str] = {
+    "bash": "~/.local/share/bash-completion/completions/numaproof",
+    "zsh": "_numaproof in a folder of $fpath",
+    "fish": "~/.config/fish/completions/numaproof.fish",
+}
+
+# What an argument takes, by its metavar or else its name, where the parser itself has no list of choices.
+_FILES = {"FILE", "FILE|pci", "POD", "POD.yaml", "COSTS.yaml", "PATH", "SOCKET", "socket"}
+_FOLDERS = {"DIR", "dir", "out", "root", "registry"}
+_NAMES: Mapping[str, Callable[[], Sequence[str]]] = {
+    "THEME": lambda: shipped_themes(),
+    "ID": lambda: tuple(BY_ID),
+    "NAME,...": lambda: tuple(Feature),
+    "KIND": lambda: tuple(FILE_KINDS),
+    "kind": lambda: VECTOR_KINDS,
+    "topology_manager_policy": lambda: POLICIES,
+    "topology_manager_scope": lambda: SCOPES,
+    "cpu_manager_policy": lambda: CPU_POLICIES,
+    "memory_manager_policy": lambda: MEMORY_POLICIES,
+}
+_MACHINES = ("MACHINE", "M", "machine", "A", "B", "NODE")  # a name, or a file
+_SCENARIOS = ("FILE|FOLDER|ID",)  # likewise
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    places = "; ".join(f"{shell}: {place}" for shell, place in SHELLS.items())
+    parser.description = (
+        "Print what a shell completes our commands, options, machines, scenarios and checks by. Write it to where "
+        f"the shell looks ({places}), again after an upgrade, and open a new shell."
+    )
+    parser.add_argument("shell", choices=list(SHELLS), metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what the shell reads."""
+    if find_spec("shtab") is None:
+        raise UserError("completion: needs shtab; install it: pip install 'numaproof[completion]'")
+    import shtab  # noqa: PLC0415 (it may not be installed)
+
+    from numaproof.harness.cli import whole_parser  # noqa: PLC0415 (it is who calls us)
+
+    parser = whole_parser()
+    for action in _actions(parser):
+        _tell_values(action)
+        action.metavar = None  # zsh would take signs in it for its own
+    print(shtab.complete(parser, args.shell), end="")
+    return 0
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Every argument of a parser and of its commands."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _actions(command)
+        else:
+            yield action
+
+
+def _tell_values(action: argparse.Action) -> None:
+    """Write to an argument, as shtab reads it, which values it takes, if that can be known."""
+    import shtab  # noqa: PLC0415 (it may not be installed)
+
+    if action.choices is not None or action.nargs == 0:
+        return
+    complete: Mapping[str, object] | None = None
+    for key in filter(None, (action.dest, action.metavar)):
+        if key in _NAMES:
+            action.choices = _NAMES[key]()
+        elif key in _FILES:
+            complete = shtab.FILE
+        elif key in _FOLDERS:
+            complete = shtab.DIRECTORY
+        elif key in _MACHINES:
+            complete = _names_or_files("machine", machine_names())
+        elif key in _SCENARIOS:
+            complete = _names_or_files("scenario", (*shipped_themes(), *shipped_ids()))
+    if complete is not None:
+        action.complete = complete  # type: ignore[attr-defined]
+
+
+def _names_or_files(kind: str, names: Sequence[str]) -> Mapping[str, object]:
+    """Names of ours, and files beside them: a function of bash and of zsh, a list of fish."""
+    words = " ".join(names)
+    function = f"_numaproof_{kind}_or_file"
+    return {
+        "bash": function,
+        "zsh": function,
+        "fish": f"{words} (__fish_complete_path (commandline -ct))",
+        "preamble": {
+            "bash": f'{function}() {{ compgen -W "{words}" -- "$1"; compgen -f -- "$1"; }}',
+            "zsh": f'{function}() {{ _alternative "{kind}s:{kind}:({words})" "files:file:_files"; }}',
+        },
+    }
