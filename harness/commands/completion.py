@@ -25,7 +25,7 @@ SHELLS: Mapping[str, str] = {
 _FILES = {"FILE", "FILE|pci", "POD", "POD.yaml", "COSTS.yaml", "PATH", "SOCKET", "socket"}
 _FOLDERS = {"DIR", "dir", "out", "root", "registry"}
 _NAMES: Mapping[str, Callable[[], Sequence[str]]] = {
-    "THEME": lambda: shipped_themes(),
+    "THEME": shipped_themes,
     "ID": lambda: tuple(BY_ID),
     "NAME,...": lambda: tuple(Feature),
     "KIND": lambda: tuple(FILE_KINDS),
@@ -82,7 +82,9 @@ def _tell_values(action: argparse.Action) -> None:
     if action.choices is not None or action.nargs == 0:
         return
     complete: Mapping[str, object] | None = None
-    for key in filter(None, (action.dest, action.metavar)):
+    for key in (action.dest, action.metavar):
+        if not isinstance(key, str):
+            continue
         if key in _NAMES:
             action.choices = _NAMES[key]()
         elif key in _FILES:
