@@ -1,7 +1,7 @@
 """`numaproof completion`: what bash, zsh and fish complete the command line by; shtab writes it from the parsers."""
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 
 from numaproof.errors import UserError
@@ -13,6 +13,7 @@ from numaproof.harness.decision.config import CPU_POLICIES, MEMORY_POLICIES
 from numaproof.harness.scenario.selection import shipped_ids, shipped_themes
 from numaproof.harness.vectors.kinds import KINDS as VECTOR_KINDS
 from numaproof.harness.vocabulary import POLICIES, SCOPES
+from numaproof.plugins_mock.boards import BOARDS
 
 # Shell -> where it looks for a user's own completions.
 SHELLS: Mapping[str, str] = {
@@ -22,14 +23,28 @@ SHELLS: Mapping[str, str] = {
 }
 
 # What an argument takes, by its metavar or else its name, where the parser itself has no list of choices.
-_FILES = {"FILE", "FILE|pci", "POD", "POD.yaml", "COSTS.yaml", "PATH", "SOCKET", "socket"}
+_FILES = {
+    "-- CMD ARG",
+    "[FILE] -- CMD ARG",
+    "FILE",
+    "FILE|pci",
+    "POD",
+    "POD.yaml",
+    "COSTS.yaml",
+    "PATH",
+    "SOCKET",
+    "socket",
+    "config",
+}
 _FOLDERS = {"DIR", "dir", "out", "root", "registry"}
 _NAMES: Mapping[str, Callable[[], Sequence[str]]] = {
     "THEME": shipped_themes,
-    "ID": lambda: tuple(BY_ID),
+    "only": lambda: tuple(BY_ID),
+    "exclude": lambda: tuple(BY_ID),
     "NAME,...": lambda: tuple(Feature),
     "KIND": lambda: tuple(FILE_KINDS),
     "kind": lambda: VECTOR_KINDS,
+    "board": lambda: tuple(BOARDS),
     "topology_manager_policy": lambda: POLICIES,
     "topology_manager_scope": lambda: SCOPES,
     "cpu_manager_policy": lambda: CPU_POLICIES,
@@ -59,44 +74,46 @@ def run(args: argparse.Namespace) -> int:
 
     parser = whole_parser()
     for action in _actions(parser):
-        _tell_values(action)
+        values = completed_by(action)
+        if isinstance(values, Mapping):
+            action.complete = values  # type: ignore[attr-defined]
+        elif values is not None:
+            action.choices = values
+        elif not action.option_strings:
+            action.complete = {"zsh": "( )"}  # type: ignore[attr-defined] # else it completes no option beside it
         action.metavar = None  # zsh would take signs in it for its own
     print(shtab.complete(parser, args.shell), end="")
     return 0
 
 
+def completed_by(action: argparse.Action) -> Iterable[str] | Mapping[str, object] | None:
+    """The values of an argument, or what shtab makes them of; None: they cannot be known."""
+    import shtab  # noqa: PLC0415 (it may not be installed)
+
+    if action.choices is not None:
+        return action.choices
+    for key in (action.metavar, action.dest):
+        if key in _NAMES:
+            return _NAMES[str(key)]()
+        if key in _FILES:
+            return shtab.FILE
+        if key in _FOLDERS:
+            return shtab.DIRECTORY
+        if key in _MACHINES:
+            return _names_or_files("machine", machine_names())
+        if key in _SCENARIOS:
+            return _names_or_files("scenario", (*shipped_themes(), *shipped_ids()))
+    return None
+
+
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Every argument of a parser and of its commands."""
+    """Every argument of a parser and of its commands that takes a value."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
                 yield from _actions(command)
-        else:
+        elif action.nargs != 0:
             yield action
-
-
-def _tell_values(action: argparse.Action) -> None:
-    """Write to an argument, as shtab reads it, which values it takes, if that can be known."""
-    import shtab  # noqa: PLC0415 (it may not be installed)
-
-    if action.choices is not None or action.nargs == 0:
-        return
-    complete: Mapping[str, object] | None = None
-    for key in (action.dest, action.metavar):
-        if not isinstance(key, str):
-            continue
-        if key in _NAMES:
-            action.choices = _NAMES[key]()
-        elif key in _FILES:
-            complete = shtab.FILE
-        elif key in _FOLDERS:
-            complete = shtab.DIRECTORY
-        elif key in _MACHINES:
-            complete = _names_or_files("machine", machine_names())
-        elif key in _SCENARIOS:
-            complete = _names_or_files("scenario", (*shipped_themes(), *shipped_ids()))
-    if complete is not None:
-        action.complete = complete  # type: ignore[attr-defined]
 
 
 def _names_or_files(kind: str, names: Sequence[str]) -> Mapping[str, object]:

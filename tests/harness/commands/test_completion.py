@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from numaproof.harness.cli import main
+from numaproof.harness.commands.completion import completed_by
+from tests.harness.parsers import parsers
 from tests.waiting import wait_until
 
 # What is typed before TAB -> the words of the line afterwards.
@@ -31,11 +33,43 @@ TYPED = {
     "numaproof run --machine own-m": "run --machine own-machine.yaml",
     "numaproof machine show power9": "machine show power9-ac922",
     "numaproof check --only dp/prest": "check --only dp/prestart/1",
+    "numaproof node bind default/p --numa-node d": "node bind default/p --numa-node d",  # numbers
+    "numaproof check --bind a:b:ro --lev": "check --bind a:b:ro --level",
+    "numaproof node taint --hel": "node taint --help",
     "numaproof check --known-failures own-st": "check --known-failures own-story.yaml",
     "numaproof node --topology-manager-policy best": "node --topology-manager-policy best-effort",
-    "numaproof node --sysfs-root own-f": "node --sysfs-root own-folder/",
+    "numaproof node --sysfs-root own-": "node --sysfs-root own-folder/",  # it alone is a folder
+    "numaproof plugin gpu --fault Allocate=hang --cou": "plugin gpu --fault Allocate=hang --count",
     "numaproof schema cos": "schema costs",
     "numaproof vectors --kind cpu-h": "vectors --kind cpu-h",
+}
+# Arguments whose values nobody can know before they are typed, by their names.
+FREE = {
+    *(
+        "annotations",
+        "bind",
+        "costs_to",
+        "count",
+        "cpu_manager_policy_options",
+        "cpus",
+        "deadline",
+        "device",
+        "endpoint",
+    ),
+    *("env", "eviction_hard", "expression", "fault", "feature_gates", "grace", "healthy", "image", "kube_reserved"),
+    *("max_pods", "name", "namespace", "nodes", "numa", "numa_node", "plugin_version", "pod", "policies", "port"),
+    *(
+        "providers",
+        "register_with_taints",
+        "repeat",
+        "request",
+        "reserved_cpus",
+        "reserved_memory",
+        "resource",
+        "schema",
+    ),
+    *("seed", "show", "start_timeout", "system_reserved", "taints", "time_limit", "timeout"),
+    *("topology_manager_policy_options", "unhealthy", "without", "workers"),
 }
 # The line itself is what is looked at.
 NUMAPROOF = "numaproof() { printf 'ASKED<%s>\\n' \"$*\"; }\n"
@@ -128,6 +162,12 @@ def test_fish(place: Path) -> None:
         head, _, typed = line.partition(" ")[2].rpartition(" ")
         found[line] = f"{head} {words[0] if len(words) == 1 else typed}".strip()
     assert found == TYPED
+
+
+def test_every_argument_is_completed_or_free() -> None:
+    """Whoever adds one says which."""
+    actions = [action for parser in parsers().values() for action in parser._actions if action.nargs != 0]
+    assert {action.dest for action in actions if completed_by(action) is None} == FREE
 
 
 def test_without_the_library_a_line_says_what_to_install(
