@@ -151,7 +151,7 @@ def test_a_bad_plugin_cannot_command_the_runner(runner: Runner) -> None:
     assert command.startswith("::error file=sub/numaproof.yaml,title=dp/list/3%3A health words (MUST)::")
     assert "remedy: " in command
     summary = done.summary.read_text()
-    assert summary.startswith("## ❌ numaproof check: not conformant\n")
+    assert summary.startswith("## ❌ numaproof check: not conformant: dp/list/3\n")
     assert "<strong>dp/list/3: health words (MUST)</strong>" in summary
 
 

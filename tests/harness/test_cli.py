@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -27,7 +28,7 @@ def ended(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = ended(["--help"], capsys)
     assert code == 0
-    assert [name for name in COMMANDS if f"\n    {name} " not in out] == []
+    assert [name for name in COMMANDS if not re.search(rf"^    {name}\s", out, re.MULTILINE)] == []
 
 
 HELP = """
