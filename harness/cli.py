@@ -32,6 +32,13 @@ COMMANDS = {
     "image": "find or build the image of the docker runtime",
     "clean": "remove what killed runs left behind",
 }
+EXAMPLES = (
+    "numaproof machine show dgx-a100",
+    "numaproof explain pod.yaml --machine '2 nodes x 16 CPUs, 125Gi'",
+    "numaproof run multi_numa/conflict --machine xeon-2s",
+    "numaproof check -- ./my-plugin",
+    "numaproof init scenario",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -79,13 +86,14 @@ def _run(arguments: list[str]) -> int:
 
 def _parser(given: Iterable[str], named: Iterable[str] = ()) -> Parser:
     """A parser of some commands with their arguments, and of others by their names alone."""
-    parser = Parser(prog="numaproof", description="Prove NUMA alignment without NUMA hardware.")
+    parser = Parser(prog="numaproof", description="Prove NUMA alignment without NUMA hardware.", examples=EXAMPLES)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     parser.add_argument("--version", action="version", version=f"numaproof {numaproof.__version__}")
     for name in given:
-        _module(name).add_arguments(add_command(commands, name, COMMANDS[name], ()))
+        module = _module(name)
+        module.add_arguments(add_command(commands, name, COMMANDS[name], examples=module.EXAMPLES))
     for name in named:
-        add_command(commands, name, COMMANDS[name], ())
+        add_command(commands, name, COMMANDS[name])
     return parser
 
 

@@ -64,6 +64,12 @@ from numaproof.harness.vocabulary import RUNTIMES
 CONFORMANT, NOT_CONFORMANT, NOT_STARTED = 0, 1, 3
 _LOG_WIDTH = 160  # where nobody says how wide a log is
 Tell = Callable[[Progress], None]
+EXAMPLES = (
+    "numaproof check -- ./my-plugin",
+    "numaproof check --machine dgx-a100 --html report.html -- ./my-plugin",
+    "numaproof check --only 'dp/list/*' -v -- ./my-plugin",
+    "numaproof check --dry-run --level must",
+)
 
 
 def add_arguments(parser: Parser) -> None:

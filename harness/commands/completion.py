@@ -25,7 +25,7 @@ SHELLS: Mapping[str, str] = {
 _FILES = {"FILE", "FILE|pci", "POD", "POD.yaml", "COSTS.yaml", "PATH", "SOCKET", "socket"}
 _FOLDERS = {"DIR", "dir", "out", "root", "registry"}
 _NAMES: Mapping[str, Callable[[], Sequence[str]]] = {
-    "THEME": lambda: shipped_themes(),
+    "THEME": shipped_themes,
     "ID": lambda: tuple(BY_ID),
     "NAME,...": lambda: tuple(Feature),
     "KIND": lambda: tuple(FILE_KINDS),
@@ -37,6 +37,10 @@ _NAMES: Mapping[str, Callable[[], Sequence[str]]] = {
 }
 _MACHINES = ("MACHINE", "M", "machine", "A", "B", "NODE")  # a name, or a file
 _SCENARIOS = ("FILE|FOLDER|ID",)  # likewise
+EXAMPLES = (
+    "numaproof completion bash \\\n      > ~/.local/share/bash-completion/completions/numaproof",
+    "numaproof completion fish > ~/.config/fish/completions/numaproof.fish",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -21,6 +21,18 @@ from numaproof.harness.resource_names import is_domain
 from numaproof.harness.vocabulary import POLICIES, SEMANTICS
 
 _SIGNALS = {signal.SIGTERM, signal.SIGINT}
+EXAMPLES = (
+    "numaproof node --root node --machine xeon-2s --config kubelet.yaml --port 0",
+    "numaproof node --root node --machine host --topology-manager-policy restricted",
+    "numaproof node status --root node",
+    "numaproof node status --root node --nrt > topologies.yaml",
+    "numaproof node admit pod.yaml --root node",
+    "numaproof node explain pod.yaml --root node",
+    "numaproof node bind waiting --cpus 2-5 --root node",
+    "numaproof node remove web --root node",
+    "numaproof node taint example.com/repair:NoSchedule --root node",
+    "numaproof node quota default 4 --root node",
+)
 
 
 def add_arguments(parser: Parser) -> None:

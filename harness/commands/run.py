@@ -42,6 +42,12 @@ if TYPE_CHECKING:
     from numaproof.harness.report.run_text import Paint
 
 _WIDTH = 80  # of what is printed, where nobody says how wide a line is
+EXAMPLES = (
+    "numaproof run scenario.yaml",
+    "numaproof run views --machine dgx-a100 --machine machine.yaml",
+    "numaproof run --theme options --policy restricted --scope pod -x",
+    "numaproof run --list -k 'dgx and not container'",
+)
 
 
 def add_arguments(parser: Parser) -> None:
