@@ -9,6 +9,7 @@ from pathlib import Path
 
 from numaproof import fake_sysfs
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.argument import MACHINE
 from numaproof.fake_sysfs.strict_yaml import read
 from numaproof.harness.affinity.quota import quotas_from
 from numaproof.harness.affinity.systemd import host_cpus
@@ -40,23 +41,25 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--root", type=Path, help="the directory of its sockets and state")
     parser.add_argument("--name", default="", help="its name: pods with another spec.nodeName are refused")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--machine", help="a preset, YAML file, hwloc string, tree, snapshot, or host")
+    what.add_argument("--machine", metavar="M", help=MACHINE)
     what.add_argument("--sysfs-root", type=Path, help="read the machine from DIR/sys instead of /sys", metavar="DIR")
     parser.add_argument("--config", type=Path, help="a KubeletConfiguration file; flags win over it", metavar="FILE")
     flags = parser.add_argument_group("the kubelet's flags")
     flags.add_argument("--topology-manager-policy", metavar="NAME", help=f"one of {', '.join(POLICIES)}")
     flags.add_argument("--topology-manager-scope", metavar="NAME", help="container or pod")
-    flags.add_argument("--topology-manager-policy-options", metavar="K=V,...")
+    flags.add_argument(
+        "--topology-manager-policy-options", metavar="K=V,...", help="such as prefer-closest-numa-nodes=true"
+    )
     flags.add_argument("--cpu-manager-policy", metavar="NAME", help="none or static")
-    flags.add_argument("--cpu-manager-policy-options", metavar="K=V,...")
+    flags.add_argument("--cpu-manager-policy-options", metavar="K=V,...", help="such as full-pcpus-only=true")
     flags.add_argument("--reserved-cpus", metavar="LIST", help="such as 0-1,8")
     flags.add_argument("--memory-manager-policy", metavar="NAME", help="None or Static")
     flags.add_argument("--reserved-memory", action="append", metavar="N:K=V,...", help="such as 0:memory=1Gi")
     flags.add_argument("--system-reserved", metavar="K=V,...", help="such as cpu=500m,memory=1Gi")
-    flags.add_argument("--kube-reserved", metavar="K=V,...")
+    flags.add_argument("--kube-reserved", metavar="K=V,...", help="such as cpu=500m,memory=1Gi")
     flags.add_argument("--eviction-hard", metavar="SIGNAL<V,...", help="such as memory.available<100Mi")
     flags.add_argument("--feature-gates", metavar="K=V,...", help="such as TopologyManager=true")
-    flags.add_argument("--max-pods", type=int, metavar="N")
+    flags.add_argument("--max-pods", type=int, metavar="N", help="how many pods it admits at most")
     flags.add_argument("--register-with-taints", metavar="K=V:EFFECT,...", help="that it has until told otherwise")
     parser.add_argument(
         "--quota",
@@ -74,9 +77,11 @@ def add_arguments(parser: Parser) -> None:
         help="serve what http.sock serves (/pods, /node, /metrics, ...) on this loopback port too; 0: any",
     )
     parser.add_argument(
-        "--grace", type=float, default=300, metavar="SECONDS", help="wait so long for a plugin's return"
+        "--grace", type=float, default=300, metavar="SECONDS", help="wait so long for a plugin's return (default: 300)"
     )
-    parser.add_argument("--deadline", type=float, default=30, metavar="SECONDS", help="a plugin's time to answer")
+    parser.add_argument(
+        "--deadline", type=float, default=30, metavar="SECONDS", help="a plugin's time to answer (default: 30)"
+    )
     add_actions(parser)
 
 

@@ -17,6 +17,7 @@ EXAMPLES = (
 
 def add_arguments(parser: Parser) -> None:
     """Files, how to read them, and how much to show."""
+    parser.description = f"{parser.description} Exit code 1: some come out otherwise than recorded."
     parser.add_argument(
         "files", nargs="+", type=Path, metavar="FILE", help="recorded decisions: .jsonl, .jsonl.xz, .jsonl.gz"
     )
