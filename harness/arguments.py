@@ -27,7 +27,8 @@ class Parser(argparse.ArgumentParser):
 
     def add_subparsers(self, **kwargs: Any) -> Any:
         """Commands of this parser know its examples."""
-        return super().add_subparsers(parser_class=partial(type(self), examples=self.examples), **kwargs)
+        parser_class: Any = partial(type(self), examples=self.examples)
+        return super().add_subparsers(parser_class=parser_class, **kwargs)
 
     def format_help(self) -> str:
         """The help, and the examples as they are: a line is one, however long it is, to be copied."""

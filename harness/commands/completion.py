@@ -86,7 +86,7 @@ def _tell_values(action: argparse.Action) -> None:
     if action.choices is not None or action.nargs == 0:
         return
     complete: Mapping[str, object] | None = None
-    for key in filter(None, (action.dest, action.metavar)):
+    for key in (action.dest, str(action.metavar)):
         if key in _NAMES:
             action.choices = _NAMES[key]()
         elif key in _FILES:
