@@ -17,6 +17,7 @@ from numaproof.harness.arguments import Parser
 from numaproof.harness.commands.node_client import add_actions, run_action
 from numaproof.harness.decision.config import config_of, settings_in
 from numaproof.harness.decision.kubelet_flags import FLAGS, flag_settings, with_flags
+from numaproof.harness.ending import name_of
 from numaproof.harness.node.node import Node
 from numaproof.harness.resource_names import is_domain
 from numaproof.harness.vocabulary import POLICIES, SEMANTICS
@@ -91,8 +92,6 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("--root: is missing; give the directory of the node's sockets and state")
     if args.action is not None:
         return run_action(args)
-    # Blocked before any thread exists, so that no thread of gRPC's takes them: `sigwait` below does.
-    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     for name in ("grace", "deadline"):
         if getattr(args, name) <= 0:
             raise UserError(f"--{name} {getattr(args, name):g}: give a number of seconds above 0")
@@ -100,12 +99,17 @@ def run(args: argparse.Namespace) -> int:
     given = {name: getattr(args, name.replace("-", "_")) for name in FLAGS}
     flags = flag_settings({name: one for name, one in given.items() if one is not None})
     config = replace(config_of(with_flags(settings, flags), args.semantics), host_cpus=_host_cpus(args.systemd_config))
+    machine, name = _machine(args), _checked_name(args.name)
+    quotas = quotas_from(read(args.quota)) if args.quota else None
+    # Blocked before any thread exists, so that no thread of gRPC's takes them: `sigwait` below does. Until now, while
+    # files are read that may be pipes, they end us.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     node = Node(
         config,
-        _machine(args),
+        machine,
         args.root,
-        name=_checked_name(args.name),
-        quotas=quotas_from(read(args.quota)) if args.quota else None,
+        name=name,
+        quotas=quotas,
         http_port=args.port,
         grace_seconds=args.grace,
         deadline_seconds=args.deadline,
@@ -118,7 +122,8 @@ def run(args: argparse.Namespace) -> int:
             f"policy {config.topology_policy}, scope {config.topology_scope}; {node.root}{port}",
             flush=True,
         )
-        signal.sigwait(_SIGNALS)
+        number = signal.sigwait(_SIGNALS)
+    _log(f"ended by {name_of(number)}")
     return 0
 
 
