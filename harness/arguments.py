@@ -4,6 +4,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 from numaproof.errors import UserError
@@ -19,12 +20,18 @@ class Parser(argparse.ArgumentParser):
     """An argparse parser that raises a UserError of one line where another prints its usage and ends the program."""
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
+        """`examples`: command lines of this parser and of its commands; each shows those that begin as it does."""
         super().__init__(*args, **kwargs)
-        self.examples = examples  # command lines that the help shows; all of them are run by the tests
+        self.examples = tuple(line for line in examples if f"{line} ".startswith(f"{self.prog} "))
         self._given: Sequence[str] = ()
 
+    def add_subparsers(self, **kwargs: Any) -> Any:
+        """Commands of this parser know its examples."""
+        parser_class: Any = partial(type(self), examples=self.examples)
+        return super().add_subparsers(parser_class=parser_class, **kwargs)
+
     def format_help(self) -> str:
-        """The help, and the examples as they are."""
+        """The help, and the examples as they are: a line is one, however long it is, to be copied."""
         shown = "".join(f"  {example}\n" for example in self.examples)
         return super().format_help() + (f"\nexamples:\n{shown}" if shown else "")
 
@@ -117,11 +124,9 @@ class Parser(argparse.ArgumentParser):
                 yield name
 
 
-def add_command(commands: Any, name: str, summary: str, examples: Sequence[str]) -> Parser:
+def add_command(commands: Any, name: str, summary: str, **more: Any) -> Parser:
     """A subcommand whose help begins with its summary in the list of all."""
-    parser: Parser = commands.add_parser(
-        name, help=summary, description=f"{summary[:1].upper()}{summary[1:]}.", examples=examples
-    )
+    parser: Parser = commands.add_parser(name, help=summary, description=f"{summary[:1].upper()}{summary[1:]}.", **more)
     return parser
 
 

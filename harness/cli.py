@@ -1,37 +1,14 @@
 """The `numaproof` command: finds the subcommand, runs it, and turns bad input into one line and exit code 2."""
 
-import importlib
 import os
 import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from types import ModuleType
 
-import numaproof
 from numaproof.errors import UserError
-from numaproof.harness.arguments import Parser, add_command
+from numaproof.harness.commands.catalogue import COMMANDS, module_of, parser_of
 from numaproof.harness.ending import ended_by_signals
-
-# Subcommand -> what it does. Its module, of the same name, is imported on use: `numaproof --help` needs no gRPC.
-COMMANDS = {
-    "machine": "machines that do not exist: list, show, write, read, capture, import, diff",
-    "cost": "find the cheapest set of instances for a request, by the costs between them: solve, graph, explain",
-    "explain": "why a pod is admitted or refused on a node, where it would be, and what would help",
-    "serve": "a playground in the browser: change a number of a pod or a node, and see what is decided, and why",
-    "schedule": "place pods on nodes by their NUMA nodes, and compare with the plain fit check",
-    "policies": "compare the Topology Manager's policies for every combination of hints",
-    "vectors": "replay recorded decisions of the kubelet",
-    "node": "run the reference node, or ask one that runs: status, admit, explain, bind, remove, taint, quota",
-    "plugin": "run a fake device plugin",
-    "run": "run scenarios against the reference node, on machines that do not exist",
-    "check": "check a device plugin against what the kubelet requires of it",
-    "init": "write a scenario, a machine or a check file to start from, with comments",
-    "schema": "print the JSON Schema of our YAML files, for editors",
-    "completion": "print what bash, zsh or fish completes the command line by",
-    "image": "find or build the image of the docker runtime",
-    "clean": "remove what killed runs left behind",
-}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -64,33 +41,11 @@ def _outcome(arguments: list[str]) -> int:
         return 128 + signal.SIGINT
 
 
-def whole_parser() -> Parser:
-    """The parser of every command, with all of their arguments."""
-    return _parser(COMMANDS)
-
-
 def _run(arguments: list[str]) -> int:
     chosen = arguments[0] if arguments else ""
     # Nobody will ask for the others, and scenarios start hundreds of nodes.
-    parser = _parser([chosen]) if chosen in COMMANDS else _parser([], COMMANDS)
-    args = parser.parse_args(arguments)
-    return int(_module(args.command).run(args))
-
-
-def _parser(given: Iterable[str], named: Iterable[str] = ()) -> Parser:
-    """A parser of some commands with their arguments, and of others by their names alone."""
-    parser = Parser(prog="numaproof", description="Prove NUMA alignment without NUMA hardware.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    parser.add_argument("--version", action="version", version=f"numaproof {numaproof.__version__}")
-    for name in given:
-        _module(name).add_arguments(add_command(commands, name, COMMANDS[name], ()))
-    for name in named:
-        add_command(commands, name, COMMANDS[name], ())
-    return parser
-
-
-def _module(command: str) -> ModuleType:
-    return importlib.import_module(f"numaproof.harness.commands.{command}")
+    args = parser_of([chosen] if chosen in COMMANDS else []).parse_args(arguments)
+    return int(module_of(args.command).run(args))
 
 
 def _open_closed_streams() -> None:

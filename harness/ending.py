@@ -9,6 +9,11 @@ from types import FrameType
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+def name_of(number: int) -> str:
+    """A signal as people know it."""
+    return "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+
+
 class Ending:
     """The signal that ended a process; it raises a KeyboardInterrupt, which every library lets pass."""
 
@@ -38,7 +43,7 @@ class Ending:
         return 128 + (self.signal or signal.SIGINT)
 
     def __str__(self) -> str:
-        name = "Ctrl-C" if self.signal in (None, signal.SIGINT) else self.signal.name
+        name = name_of(self.signal or signal.SIGINT)
         if self.is_cut_short:
             return f"{name}, and again while it cleaned; numaproof clean removes what is left"
         return f"{name}; nothing is left behind"

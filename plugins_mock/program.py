@@ -6,13 +6,14 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from google.protobuf.json_format import MessageToDict
 
 from numaproof.errors import UserError
 from numaproof.harness.arguments import Parser
+from numaproof.harness.ending import name_of
 from numaproof.plugins_mock.choose import (
     PREFERENCES,
     board_devices,
@@ -27,7 +28,7 @@ from numaproof.plugins_mock.costs import MockCost, file_costs, machine_costs, pa
 from numaproof.plugins_mock.devices import MockDevice
 from numaproof.plugins_mock.errors import PluginError
 from numaproof.plugins_mock.faults import FAULTS, Fault, parse_fault
-from numaproof.plugins_mock.kinds import KINDS
+from numaproof.plugins_mock.kinds import KINDS, Kind
 from numaproof.plugins_mock.links import Links
 from numaproof.plugins_mock.plugin import MockPlugin
 from numaproof.plugins_mock.service import PLURAL_PATHS, Call
@@ -95,15 +96,6 @@ def add_arguments(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until SIGTERM or SIGINT, then remove the socket; the answer is the exit code."""
-    # Blocked before any thread exists, so that no thread of gRPC's takes them: `sigtimedwait` below does.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    try:
-        return _run(args)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _run(args: argparse.Namespace) -> int:
     if args.list_faults and args.json:
         print(json.dumps({"faults": FAULTS}, indent=2))
         return 0
@@ -127,6 +119,24 @@ def _run(args: argparse.Namespace) -> int:
             print(device.id, *(f"node{node}" for node in device.numa or ()), "" if device.healthy else "unhealthy")
         return 0
     faults = _faults(args.fault)
+    # Blocked before any thread exists, so that no thread of gRPC's takes them: `sigtimedwait` below does. Until now,
+    # while files are read and devices are printed, they end us.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        return _serve(args, kind, resource, devices, links, costs, faults)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(
+    args: argparse.Namespace,
+    kind: Kind,
+    resource: str,
+    devices: Sequence[MockDevice],
+    links: Links,
+    costs: Sequence[MockCost],
+    faults: Mapping[str, Sequence[Fault]],
+) -> int:
     if code := _at_start(args, faults):
         return code - 1
     chosen = args.preferred or ("links" if args.kind == "gpu" else "none")
@@ -151,7 +161,8 @@ def _run(args: argparse.Namespace) -> int:
             )
         )
         print(f"serving {len(devices)} devices of {resource} at {plugin.socket}", flush=True)
-        _until_signal(plugin, args.health_file, ignore=any(f.kind == "ignore" for f in faults.get("Stop", ())))
+        number = _until_signal(plugin, args.health_file, ignore=any(f.kind == "ignore" for f in faults.get("Stop", ())))
+    print(f"ended by {name_of(number)}", flush=True)
     return next((int(fault.number(3)) for fault in faults.get("Stop", ()) if fault.kind == "exit"), 0)
 
 
@@ -203,7 +214,7 @@ def _faults(texts: list[str]) -> dict[str, list[Fault]]:
     return faults
 
 
-def _at_start(args: argparse.Namespace, faults: dict[str, list[Fault]]) -> int:
+def _at_start(args: argparse.Namespace, faults: Mapping[str, Sequence[Fault]]) -> int:
     """One more than the exit code with which a fault ends the program at its start; 0: it goes on."""
     for fault in faults.get("Start", ()):
         no_kubelet = not (args.dir / "kubelet.sock").exists()
@@ -217,11 +228,12 @@ def _at_start(args: argparse.Namespace, faults: dict[str, list[Fault]]) -> int:
     return 0
 
 
-def _until_signal(plugin: MockPlugin, health_file: Path | None, ignore: bool) -> None:
+def _until_signal(plugin: MockPlugin, health_file: Path | None, ignore: bool) -> int:
+    """The signal that came."""
     while True:
         seen = signal.sigtimedwait(_SIGNALS, _POLL_SECONDS if health_file else 3600)
         if seen is not None and not ignore:
-            return
+            return seen.si_signo
         if health_file:
             _apply_health(plugin, health_file)
 

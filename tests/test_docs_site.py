@@ -13,11 +13,12 @@ from types import ModuleType
 import pytest
 
 import numaproof
-from numaproof.harness.cli import COMMANDS
+from numaproof.harness.commands.catalogue import COMMANDS
 from numaproof.harness.conformance.catalogue import CATALOGUE
 from numaproof.harness.scenario.steps.kinds import KINDS
 from numaproof.harness.vocabulary import POLICIES
 from numaproof.plugins_mock.faults import FAULTS
+from tests.harness.parsers import parsers
 
 REPOSITORY = Path(__file__).parent.parent
 DOCS = REPOSITORY / "docs"
@@ -44,6 +45,8 @@ def test_the_reference_has_everything(pages: dict[str, str]) -> None:
     commands = set(re.findall(r"^#+ (numaproof.*)$", pages["reference/cli.md"], re.MULTILINE))
     assert {f"numaproof {name}" for name in COMMANDS} <= commands
     assert {"numaproof", "numaproof machine show", "numaproof node bind", "numaproof cost solve"} <= commands
+    examples = {line for parser in parsers().values() for line in parser.examples}
+    assert {line for line in examples if f"\n  {line}\n" not in pages["reference/cli.md"]} == set()
     for check in CATALOGUE:
         for said in (check.requirement, check.why, check.remedy):
             assert said in pages["reference/conformance.md"], check.id

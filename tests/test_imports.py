@@ -38,7 +38,7 @@ BESIDE = {
     "fake_sysfs": ("fake_sysfs", "errors", "near"),
     "plugins_mock": (
         *("plugins_mock", "fake_sysfs", "errors", "near"),
-        *("harness.api", "harness.arguments", "harness.vocabulary"),
+        *("harness.api", "harness.arguments", "harness.ending", "harness.vocabulary"),
     ),
 }
 

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from numaproof import fake_sysfs
 from numaproof.errors import UserError
+from numaproof.fake_sysfs.argument import MACHINE
 from numaproof.harness.arguments import Parser
 from numaproof.harness.commands.annotating import (
     Ending,
@@ -64,17 +65,24 @@ from numaproof.harness.vocabulary import RUNTIMES
 CONFORMANT, NOT_CONFORMANT, NOT_STARTED = 0, 1, 3
 _LOG_WIDTH = 160  # where nobody says how wide a log is
 Tell = Callable[[Progress], None]
+EXAMPLES = (
+    "numaproof check -- ./my-plugin",
+    "numaproof check --machine dgx-a100 --html report.html -- ./my-plugin",
+    "numaproof check --only 'dp/list/*' -v -- ./my-plugin",
+    "numaproof check --dry-run --level must",
+)
 
 
 def add_arguments(parser: Parser) -> None:
     """Declare the arguments."""
+    parser.description = f"{parser.description} Exit code 1: it is not conformant; 3: it could not be started."
     parser.add_argument("subject", nargs="*", metavar="-- CMD ARG", help="the plugin's command; it is started by us")
     where = parser.add_argument_group("the subject")
     where.add_argument("--image", help="the plugin is in this image (with docker)")
     where.add_argument("--dir", type=Path, help="the plugin runs already, and registers in this directory")
     where.add_argument("--socket", type=Path, help="the plugin runs already, and this is its socket")
     where.add_argument("--runtime", choices=RUNTIMES, help="where it runs (auto)")
-    where.add_argument("--machine", help="the machine that it sees: a preset, a file, ... (default: this host's own)")
+    where.add_argument("--machine", metavar="M", help=f"the machine that it sees (default: this host's own): {MACHINE}")
     where.add_argument("--supervise", action="store_true", default=None, help="restart it when it exits")
     where.add_argument("--bind", action="append", metavar="SOURCE:TARGET[:ro]", help="show it a file or directory")
     where.add_argument("--env", action="append", metavar="NAME=VALUE", help="set a variable for it")

@@ -8,6 +8,8 @@ from numaproof.harness.runtimes.docker import engine_answers, reap_abandoned
 from numaproof.harness.runtimes.engine.cgroups import remove_abandoned_cgroups
 from numaproof.harness.runtimes.scratch import remove_stale
 
+EXAMPLES = ("numaproof clean",)
+
 
 def add_arguments(parser: Parser) -> None:
     """How to tell; a run's directory is locked as long as the run lives."""

@@ -9,11 +9,15 @@ import yaml
 from numaproof.fake_sysfs.forms import Form, Later, Shape
 
 _WIDTH = 110
+_NOTHING: Mapping[str, Any] = {}
 
 
-def commented(value: Mapping[str, Any], shape: Form) -> str:
-    """A mapping as YAML; each key of a closed mapping is told of where it stands first."""
-    return "".join(f"{line}\n" for line in _Writing().mapping(value, shape, 0))
+def commented(value: Mapping[str, Any], shape: Form, more: Mapping[str, Any] | None = None) -> str:
+    """A mapping as YAML; each key of a closed mapping is told of where it stands first.
+
+    What `more` has beside the mapping's own keys is written, too, without effect: behind a # that no space follows.
+    """
+    return "".join(f"{line}\n" for line in _Writing().mapping(value, shape, 0, more or {}))
 
 
 class _Writing:
@@ -22,8 +26,10 @@ class _Writing:
     def __init__(self) -> None:
         self._told: set[tuple[str, str]] = set()
 
-    def mapping(self, value: Mapping[str, Any], form: Form, depth: int) -> Iterator[str]:
-        """The lines of a mapping."""
+    def mapping(
+        self, value: Mapping[str, Any], form: Form, depth: int, more: Mapping[str, Any] = _NOTHING
+    ) -> Iterator[str]:
+        """The lines of a mapping, and of what else could stand in it."""
         indent = "  " * depth
         for key, item in value.items():
             if isinstance(form, Shape):
@@ -33,7 +39,20 @@ class _Writing:
                 yield f"{indent}{_flow(key)}: {_flow(item)}"
             else:
                 yield f"{indent}{_flow(key)}:"
-                yield from (self.mapping if isinstance(item, Mapping) else self._list)(item, inner, depth + 1)
+                if isinstance(item, Mapping):
+                    yield from self.mapping(item, inner, depth + 1, more.get(key, _NOTHING))
+                else:
+                    yield from self._list(item, inner, depth + 1)
+        for key, item in more.items():
+            if key not in value:
+                yield from self._without_effect(key, item, form, depth)
+
+    def _without_effect(self, key: str, item: Any, form: Form, depth: int) -> Iterator[str]:
+        indent = "  " * depth
+        lines = [*self.mapping({key: item}, form, depth)]
+        start = next(number for number, line in enumerate(lines) if line and not line.lstrip().startswith("#"))
+        yield from lines[:start]
+        yield from (f"{indent}#{line.removeprefix(indent)}" for line in lines[start:])
 
     def _list(self, value: list[Any], form: Form, depth: int) -> Iterator[str]:
         for item in value:

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.catalogue import machine_names
+from numaproof.harness.commands.catalogue import COMMANDS, parser_of
 from numaproof.harness.commands.editor_schema import KINDS as FILE_KINDS
 from numaproof.harness.conformance.catalogue import BY_ID
 from numaproof.harness.conformance.checks.check import Feature
@@ -52,6 +53,10 @@ _NAMES: Mapping[str, Callable[[], Sequence[str]]] = {
 }
 _MACHINES = ("MACHINE", "M", "machine", "A", "B", "NODE")  # a name, or a file
 _SCENARIOS = ("FILE|FOLDER|ID",)  # likewise
+EXAMPLES = (
+    "numaproof completion bash \\\n      > ~/.local/share/bash-completion/completions/numaproof",
+    "numaproof completion fish > ~/.config/fish/completions/numaproof.fish",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,9 +75,7 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("completion: needs shtab; install it: pip install 'numaproof[completion]'")
     import shtab  # noqa: PLC0415 (it may not be installed)
 
-    from numaproof.harness.cli import whole_parser  # noqa: PLC0415 (it is who calls us)
-
-    parser = whole_parser()
+    parser = parser_of(COMMANDS)
     for action in _actions(parser):
         values = completed_by(action)
         if isinstance(values, Mapping):

@@ -11,7 +11,7 @@ from numaproof import fake_sysfs
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import strict_yaml
 from numaproof.fake_sysfs.argument import MACHINE
-from numaproof.harness.arguments import Parser
+from numaproof.harness.arguments import Parser, add_command
 from numaproof.harness.commands.output_file import write_output
 from numaproof.harness.cost.costfile import costs_of
 from numaproof.harness.cost.costs import UNLISTED, Costs
@@ -34,20 +34,27 @@ _SOLVED = (
 )
 _EXAMPLE = "cpu=1,example.com/gpu=2"
 _COUNT = re.compile(r"-?[0-9]{1,9}")  # larger than any machine has of anything
+EXAMPLES = (
+    "numaproof cost solve --machine dgx-a100 --request cpu=8,nvidia.com/gpu=2",
+    "numaproof cost solve costs.yaml --request example.com/gpu=2 --seed 7",
+    "numaproof cost graph --machine dgx-a100",
+    "numaproof cost graph costs.yaml --request example.com/gpu=2 --svg graph.svg",
+    "numaproof cost explain costs.yaml --request example.com/gpu=2",
+)
 
 
 def add_arguments(parser: Parser) -> None:
     """What to do, whose costs, what is wanted."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    solve = actions.add_parser("solve", help="the cheapest set, its cost edge by edge, and what is proven about it")
+    solve = add_command(actions, "solve", "the cheapest set, its cost edge by edge, and what is proven about it")
     _add_common(solve)
     solve.add_argument(
         "--json",
         action="store_true",
         help=f"as JSON: {_SOLVED}",
     )
-    graph = actions.add_parser(
-        "graph", help="draw the layered graph, with the chosen set; of a machine alone, its system devices"
+    graph = add_command(
+        actions, "graph", "draw the layered graph, with the chosen set; of a machine alone, its system devices"
     )
     _add_common(graph)
     form = graph.add_mutually_exclusive_group()
@@ -59,7 +66,7 @@ def add_arguments(parser: Parser) -> None:
         " address, resource, numa_node, bridges; links with between and cost",
     )
     form.add_argument("--svg", metavar="FILE", type=Path, help="draw it into this file instead, as a picture")
-    explain = actions.add_parser("explain", help="why this set: walk, search, proof, what weighs most, unlisted pairs")
+    explain = add_command(actions, "explain", "why this set: walk, search, proof, what weighs most, unlisted pairs")
     _add_common(explain)
     explain.add_argument(
         "--json",

@@ -21,6 +21,13 @@ from numaproof.harness.intake.text_file import text_of
 from numaproof.harness.report.explain_scene import scene_of
 from numaproof.harness.vocabulary import SEMANTICS
 
+EXAMPLES = (
+    "numaproof explain pod.yaml --machine xeon-2s --config kubelet.yaml",
+    "numaproof explain pod.yaml --machine dgx-a100 --html why.html",
+    "numaproof explain pod.yaml --machine lscpu.txt --running web.yaml '3*db.yaml'",
+    "numaproof explain pod.yaml --machine node.tar.gz --kubelet-root kubelet.tar",
+)
+
 
 def add_arguments(parser: Parser) -> None:
     """The pod, the node, who is there already, and how to tell."""

@@ -6,6 +6,8 @@ import json
 from numaproof.harness.arguments import Parser
 from numaproof.harness.runtimes.image.build import ensure_image
 
+EXAMPLES = ("numaproof image",)
+
 
 def add_arguments(parser: Parser) -> None:
     """How to tell; the image is named by the hash of what goes into it."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.argument import MACHINE
+from numaproof.harness.arguments import add_command
 from numaproof.harness.commands.output_file import write_output
 from numaproof.harness.commands.schema import schema_text
 from numaproof.harness.commands.starting_points import machine_text, starting_point
@@ -18,14 +19,24 @@ _FILES = {
     "check": ("numaproof.yaml", "numaproof check --config {file}"),
 }
 _SCHEMA_FOLDER = ".numaproof"
+EXAMPLES = (
+    "numaproof init scenario",
+    "numaproof init machine",
+    "numaproof init machine gpus.yaml --from dgx-a100",
+    "numaproof init check -- ./my-plugin --verbose",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
+    about = {
+        "scenario": "a story of pods on a node",
+        "machine": "a machine that need not exist",
+        "check": "the options of numaproof check",
+    }
     for kind, (name, _) in _FILES.items():
-        about = {"scenario": "a story of pods on a node", "machine": "a machine that need not exist"}
-        one = kinds.add_parser(kind, help=f"{about.get(kind, 'options of numaproof check')}: {name}")
+        one = add_command(kinds, kind, f"write {about[kind]}, with comments: {name}")
         if kind == "check":
             one.add_argument(
                 "words", nargs="*", metavar="[FILE] -- CMD ARG", help=f"the file ({name}), and the plugin's command"

@@ -21,7 +21,7 @@ from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.importers import import_archive
 from numaproof.fake_sysfs.machine import Machine
 from numaproof.fake_sysfs.sizes import format_bytes
-from numaproof.harness.arguments import Parser
+from numaproof.harness.arguments import Parser, add_command
 from numaproof.harness.commands.output_file import write_output
 from numaproof.harness.commands.terminal import print_drawing, wants_colour
 from numaproof.harness.drawing.headline import headline
@@ -39,34 +39,44 @@ _LIST_JSON = (
     " cpu_model"
 )
 _DIFF_JSON = "as JSON: equal, and differing: by part of a machine what only `a` has and what only `b` has"
+EXAMPLES = (
+    "numaproof machine list",
+    "numaproof machine show dgx-a100",
+    "numaproof machine show '2 nodes x 16 CPUs, 125Gi' --svg machine.svg",
+    "numaproof machine write xeon-2s xeon-tree",
+    "numaproof machine read tree --full",
+    "numaproof machine capture this-host.tar.gz",
+    "numaproof machine import node.tar.gz node-tree",
+    "numaproof machine diff xeon-2s machine.yaml",
+)
 
 
 def add_arguments(parser: Parser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
 
-    listed = actions.add_parser("list", help="the machines that come with numaproof")
+    listed = add_command(actions, "list", "the machines that come with numaproof")
     listed.add_argument("--json", action="store_true", help=_LIST_JSON)
 
-    show = actions.add_parser("show", help="draw a machine")
+    show = add_command(actions, "show", "draw a machine")
     show.add_argument("machine", metavar="MACHINE", help=MACHINE)
     _add_drawing_options(show)
 
-    write = actions.add_parser("write", help="write a machine as a tree that holds sys/ and proc/")
+    write = add_command(actions, "write", "write a machine as a tree that holds sys/ and proc/")
     write.add_argument("machine", metavar="MACHINE", help=MACHINE)
     write.add_argument("directory", metavar="DIR", type=Path, help="the tree's directory; must not exist")
 
-    read = actions.add_parser("read", help="read a tree, ours or a real /sys, and draw what it says")
+    read = add_command(actions, "read", "read a tree, ours or a real /sys, and draw what it says")
     read.add_argument("directory", metavar="DIR", type=Path, help="a folder that holds sys/ and proc/")
     _add_drawing_options(read)
 
-    record = actions.add_parser("capture", help="record this host as a snapshot")
+    record = add_command(actions, "capture", "record this host as a snapshot")
     record.add_argument("file", metavar="FILE", type=Path, help="the snapshot: .tar, .tar.gz, .tar.bz2 or .tar.xz")
 
-    take = actions.add_parser("import", help="import a snapshot (numaproof, hwloc, lscpu, ghw) as a tree")
+    take = add_command(actions, "import", "import a snapshot (numaproof, hwloc, lscpu, ghw) as a tree")
     take.add_argument("file", metavar="FILE", type=Path, help="the snapshot's tarball, or a folder with sys/ and proc/")
     take.add_argument("directory", metavar="DIR", type=Path, help="the tree's directory; must not exist")
 
-    compare = actions.add_parser("diff", help="compare two machines; exit code 1 when they differ")
+    compare = add_command(actions, "diff", "compare two machines; exit code 1 when they differ")
     compare.add_argument("a", metavar="A", help=MACHINE)
     compare.add_argument("b", metavar="B", help=MACHINE)
     compare.add_argument("--json", action="store_true", help=_DIFF_JSON)

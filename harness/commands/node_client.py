@@ -17,7 +17,7 @@ from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.affinity.rules import PENDING
 from numaproof.harness.api import numaproof_v1_pb2 as api
 from numaproof.harness.api import numaproof_v1_pb2_grpc as api_grpc
-from numaproof.harness.arguments import Parser
+from numaproof.harness.arguments import Parser, add_command
 from numaproof.harness.node.bind_token import NAME as TOKEN
 from numaproof.harness.node.plugins.sockets import fits
 from numaproof.harness.pods.taints import Taint, taint_from_text
@@ -65,8 +65,8 @@ def add_actions(parser: Parser) -> None:
 
 
 def _action(actions: Any, name: str, summary: str) -> Parser:
-    described = f"{summary[:1].upper()}{summary[1:]}. Exit code 2: it cannot be asked, or not like that."
-    parser: Parser = actions.add_parser(name, help=summary, description=described)
+    parser = add_command(actions, name, summary)
+    parser.description = f"{parser.description} Exit code 2: it cannot be asked, or not like that."
     # Before or after the action's name; a default here would replace what stands before it.
     parser.add_argument("--root", type=Path, default=argparse.SUPPRESS, help="the directory of the node's sockets")
     return parser

@@ -13,6 +13,12 @@ from numaproof.harness.topology.hints import TopologyHint
 from numaproof.harness.topology.policies import Policy
 from numaproof.near import did_you_mean
 
+EXAMPLES = (
+    "numaproof policies",
+    "numaproof policies --policies best-effort,restricted --differing",
+    "numaproof policies --semantics feedback --nodes 3 --json",
+)
+
 
 def add_arguments(parser: Parser) -> None:
     """How large, by which rules, and what to show."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 import numaproof
 from numaproof.errors import UserError
 from numaproof.fake_sysfs import Machine, MachineError
+from numaproof.fake_sysfs.argument import MACHINE
 from numaproof.harness.arguments import Parser
 from numaproof.harness.commands.annotating import (
     Annotating,
@@ -42,13 +43,27 @@ if TYPE_CHECKING:
     from numaproof.harness.report.run_text import Paint
 
 _WIDTH = 80  # of what is printed, where nobody says how wide a line is
+EXAMPLES = (
+    "numaproof run scenario.yaml",
+    "numaproof run views --machine dgx-a100 --machine machine.yaml",
+    "numaproof run --theme options --policy restricted --scope pod -x",
+    "numaproof run --list -k 'dgx and not container'",
+)
 
 
 def add_arguments(parser: Parser) -> None:
     """Which scenarios, where, and what to write."""
+    parser.description = f"{parser.description} Exit code 1: some failed."
     parser.add_argument("what", nargs="*", metavar="FILE|FOLDER|ID", help="scenarios (default: all that are shipped)")
     chosen = parser.add_argument_group("of these, only some instances")
-    chosen.add_argument("--policy", action="append", default=[], choices=POLICIES, help="of a policy (repeatable)")
+    chosen.add_argument(
+        "--policy",
+        action="append",
+        default=[],
+        choices=POLICIES,
+        metavar="POLICY",
+        help=f"of a policy: {', '.join(POLICIES)} (repeatable)",
+    )
     chosen.add_argument("--scope", action="append", default=[], choices=SCOPES, help="of a scope (repeatable)")
     chosen.add_argument("--theme", action="append", default=[], metavar="THEME", help="of a theme (repeatable)")
     chosen.add_argument(
@@ -58,7 +73,9 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--runtime", choices=RUNTIMES, default="auto", help="where nodes and plugins run (default: auto)"
     )
-    parser.add_argument("--machine", action="append", default=[], help="run on this machine instead (may be repeated)")
+    parser.add_argument(
+        "--machine", action="append", default=[], metavar="M", help=f"on this machine instead (repeatable): {MACHINE}"
+    )
     parser.add_argument("--require", choices=("all",), help="all: a scenario that does not apply is a failure")
     parser.add_argument("--workers", "-n", type=int, default=os.cpu_count() or 1, help="side by side (default: cores)")
     parser.add_argument("-x", dest="stop", action="store_true", help="stop at the first failure")

@@ -32,6 +32,11 @@ _HEAD = 1 << 13  # bytes that tell a text from an archive
 _LONGEST = 60  # characters of what a message repeats
 
 Described = MachineKind | NodeTopology
+EXAMPLES = (
+    "numaproof schedule pod.yaml --nodes xeon-2s dgx-a100",
+    "numaproof schedule '100*pod.yaml' --nodes '10*xeon-2s' --config kubelet.yaml",
+    "numaproof schedule pod.yaml --nodes topologies.yaml --json",
+)
 
 
 def add_arguments(parser: Parser) -> None:

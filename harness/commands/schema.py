@@ -7,6 +7,11 @@ from numaproof.errors import UserError
 from numaproof.harness.commands.editor_schema import KINDS, schema_of
 from numaproof.near import did_you_mean
 
+EXAMPLES = (
+    "numaproof schema",
+    "numaproof schema scenario > scenario.schema.json",
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""

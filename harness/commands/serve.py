@@ -7,6 +7,11 @@ from importlib.util import find_spec
 from numaproof.errors import UserError
 
 _LIBRARIES = ("starlette", "uvicorn")
+EXAMPLES = (
+    "numaproof serve",
+    "numaproof serve --open",
+    "numaproof serve saved.json",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -92,12 +92,51 @@ _CHECK: Mapping[str, Any] = {
 }
 
 
+# Kind -> what else may stand there; it is written without effect, as an example.
+_MORE: Mapping[str, Mapping[str, Any]] = {
+    "scenario": {
+        "kubelet": {
+            "memoryManagerPolicy": "Static",
+            "topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "true"},
+        }
+    },
+    "machine": {
+        "cpu": {"model": "A CPU of mine", "vendor": "GenuineIntel", "mhz": 2600},
+        "dies": 1,
+        "numbering": "compact",
+        "isolated": "4-7",
+        "offline": "31",
+        "spare-nodes": "2-3",
+        "sources": ["lscpu and lspci of our server"],
+    },
+    "check": {
+        "check": {
+            "image": "registry.example.com/my-plugin",
+            "machine": "dgx-a100",
+            "bind": ["/etc/my-plugin:/etc/my-plugin:ro"],
+            "env": ["LOG_LEVEL=debug"],
+            "device": ["/dev/null"],
+            "host-network": True,
+            "unhealthy": "touch /run/my-plugin/broken",
+            "healthy": "rm /run/my-plugin/broken",
+            "remove-file": "/run/my-plugin/device-0",
+            "features": "health",
+            "plugin-version": "1.4",
+            "known-failures": "known-failures.txt",
+            "one-by-one": True,
+        }
+    },
+}
+
+
 def starting_point(kind: str, command: Sequence[str] = ()) -> str:
     """A file of a kind, with comments; a check file with this command of a plugin, if it is told."""
     value = {"scenario": _SCENARIO, "machine": _MACHINE, "check": _CHECK}[kind]
     if command:
         value = {"check": {**_CHECK["check"], "command": list(command)}}
-    return _heading(kind) + commented(value, form_of(kind))
+    return f"{_heading(kind)}# A line behind a # that no space follows has no effect until that # is taken away.\n" + (
+        commented(value, form_of(kind), _MORE[kind])
+    )
 
 
 def machine_text(argument: str) -> str:

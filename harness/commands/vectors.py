@@ -9,9 +9,15 @@ from numaproof.harness.arguments import Parser
 from numaproof.harness.vectors.kinds import KINDS, RecordKind, find_kind, kind_of
 from numaproof.harness.vectors.replay import Outcome, replay_file
 
+EXAMPLES = (
+    "numaproof vectors merge.jsonl.xz",
+    "numaproof vectors recorded.jsonl --kind cpu-hints --show 20",
+)
+
 
 def add_arguments(parser: Parser) -> None:
     """Files, how to read them, and how much to show."""
+    parser.description = f"{parser.description} Exit code 1: some come out otherwise than recorded."
     parser.add_argument(
         "files", nargs="+", type=Path, metavar="FILE", help="recorded decisions: .jsonl, .jsonl.xz, .jsonl.gz"
     )

@@ -4,12 +4,12 @@ import argparse
 from collections.abc import Iterator
 
 from numaproof.harness.arguments import Parser
-from numaproof.harness.cli import whole_parser
+from numaproof.harness.commands.catalogue import COMMANDS, parser_of
 
 
 def parsers() -> dict[str, Parser]:
     """Every parser by its words: `machine`, `machine show`, ...; not the one of `numaproof` itself."""
-    return dict(_within(whole_parser()))
+    return dict(_within(parser_of(COMMANDS)))
 
 
 def _within(parser: Parser) -> Iterator[tuple[str, Parser]]:

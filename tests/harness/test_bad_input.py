@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from numaproof.harness.cli import COMMANDS, main
+from numaproof.harness.cli import main
+from numaproof.harness.commands.catalogue import COMMANDS
 from numaproof.harness.runtimes import scratch
 from numaproof.plugins_mock import program
 

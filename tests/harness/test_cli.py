@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from numaproof.harness.cli import COMMANDS, main
+from numaproof.harness.cli import main
+from numaproof.harness.commands.catalogue import COMMANDS
 
 NUMAPROOF = (sys.executable, "-m", "numaproof")
 

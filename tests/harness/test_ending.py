@@ -1,19 +1,25 @@
 """Commands that a signal ends: what they started is gone, a line says so, and so does the exit code."""
 
+import os
+import shlex
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from numaproof.harness.cli import main
+from numaproof.harness.commands.catalogue import COMMANDS
 from numaproof.harness.ending import ended_by_signals
 from tests.places import short_directory
 from tests.waiting import wait_until
 
-NUMAPROOF = (sys.executable, "-m", "numaproof")
+# Whoever started the tests may have had a signal ignored (`nohup`, a job in the background), and so its children.
+NUMAPROOF = ("env", "--default-signal=HUP,INT", sys.executable, "-m", "numaproof")
 SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}
 
 
@@ -42,6 +48,135 @@ def test_a_command_that_waits_is_ended(number: signal.Signals, place: Path) -> N
         out, err = process.communicate()
     assert (process.returncode, out) == (128 + number, "")
     assert err == f"numaproof: ended by {SIGNALS[number]}; nothing is left behind\n"
+
+
+# What each command does when the signal comes: it prints for a reader that reads nothing, waits for input that never
+# comes, or for a server that does not answer. A check and a run have tests of their own, in the middle of their work.
+WAITING = {
+    "machine list": "output",
+    "machine show silent.yaml": "input",
+    "cost graph --machine laptop": "output",
+    "cost solve silent.yaml --request cpu=1": "input",
+    "explain - --machine laptop": "input",
+    "explain silent.yaml --machine laptop --log silent.yaml": "input",
+    "schedule - --nodes laptop": "input",
+    "policies": "output",
+    "vectors silent.jsonl --kind merge": "input",
+    "node --root . status": "server",
+    "node --root . status --json": "server",
+    "node --root . admit pod.yaml": "server",
+    "node --root node --config silent.yaml": "input",
+    "node --root node --machine silent.yaml": "input",
+    "plugin gpu --list-faults": "output",
+    "plugin generic --devices silent.yaml": "input",
+    "run --list": "output",
+    "run views --list --machine silent.yaml": "input",
+    "check --dry-run": "output",
+    "check --config silent.yaml -- x": "input",
+    "init scenario -": "output",
+    "init machine - --from silent.yaml": "input",
+    "schema scenario": "output",
+    "completion bash": "output",
+    "image": "server",
+    "clean": "output",
+    "serve silent.yaml": "input",
+}
+
+
+@contextmanager
+def full_pipe() -> Iterator[int]:
+    """An output that takes nothing."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    for size in (1 << 16, 1):
+        with suppress(BlockingIOError):
+            while True:
+                os.write(writer, b" " * size)
+    os.set_blocking(writer, True)
+    try:
+        yield writer
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+@contextmanager
+def silent_sockets(place: Path, *names: str) -> Iterator[None]:
+    """Servers that take connections, and say nothing."""
+    with ExitStack() as stack:
+        for name in names:
+            listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+            listener.bind(str(place / name))
+            listener.listen()
+        yield
+
+
+def is_quiet(pid: int) -> bool:
+    """Whether a process that takes signals sleeps, now: it does what it does for ever, or is on the way there."""
+    return catches(pid, signal.SIGTERM) and Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("line", WAITING)
+def test_every_command_is_ended_cleanly_and_says_so(line: str, number: signal.Signals, place: Path) -> None:
+    for name in ("silent.yaml", "silent.jsonl"):
+        os.mkfifo(place / name)
+    (place / "pod.yaml").write_text("metadata: {name: p}\nspec: {containers: [{name: c}]}\n")
+    before = sorted(path.name for path in place.iterdir())
+    environment = {**os.environ, "DOCKER_HOST": f"unix://{place}/docker.sock"}
+    with (
+        full_pipe() as output,
+        silent_sockets(place, "control.sock", "http.sock", "docker.sock"),
+        (place / "told").open("w") as told,
+        subprocess.Popen(
+            [*NUMAPROOF, *shlex.split(line)],
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=told,
+            cwd=place,
+            env=environment,
+        ) as process,
+    ):
+        wait_until(lambda: process.poll() is not None or is_quiet(process.pid), "a command that waits")
+        assert process.poll() is None, (place / "told").read_text()
+        process.send_signal(number)
+        try:
+            assert process.wait(120) == 128 + number
+        finally:
+            process.kill()
+    assert (place / "told").read_text() == f"numaproof: ended by {SIGNALS[number]}; nothing is left behind\n"
+    made = {"told", "control.sock", "http.sock", "docker.sock"}
+    assert sorted({path.name for path in place.iterdir()} - made) == before
+
+
+def test_every_command_is_among_them() -> None:
+    assert {line.split()[0] for line in WAITING} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("line", "ready"),
+    [
+        ("node --root node --machine laptop", "ready: "),
+        ("plugin generic --dir plugins", "serving "),
+        ("serve", "playground: "),
+    ],
+)
+def test_what_serves_ends_well_and_says_by_what(line: str, ready: str, number: signal.Signals, place: Path) -> None:
+    (place / "plugins").mkdir()
+    with (
+        (place / "told").open("w") as told,
+        subprocess.Popen([*NUMAPROOF, *line.split()], stdout=told, stderr=told, cwd=place) as process,
+    ):
+        try:
+            wait_until(lambda: process.poll() is not None or ready in (place / "told").read_text(), ready)
+            process.send_signal(number)
+            assert process.wait(120) == 0
+        finally:
+            process.kill()
+    last = (place / "told").read_text().splitlines()[-1]
+    assert last.endswith(f"ended by {SIGNALS[number]}")
+    assert list((place / "plugins").iterdir()) == []  # no socket either
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -75,7 +210,7 @@ def test_a_check_ends_its_plugin_and_removes_its_directories(number: signal.Sign
 
 def test_who_had_a_signal_ignored_is_not_ended_by_it(place: Path) -> None:
     """As `nohup numaproof run &`."""
-    command = f"trap '' HUP; exec {' '.join(NUMAPROOF)} explain - --machine laptop"
+    command = f"trap '' HUP; exec {sys.executable} -m numaproof explain - --machine laptop"
     pod = "metadata: {name: p}\nspec: {containers: [{name: c}]}\n"
     with subprocess.Popen(
         ["/bin/sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=place

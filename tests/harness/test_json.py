@@ -82,6 +82,7 @@ OF_A_NODE: dict[str, tuple[int, tuple[str, ...]]] = {
 # These have nothing to tell but that they are done, or that they serve.
 SILENT = {
     *("machine", "machine write", "machine capture", "machine import", "cost", "node", "node remove"),
+    "completion",
 }
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from unittest.mock import patch
 
-from numaproof.harness.cli import COMMANDS, main
+from numaproof.harness.cli import main
+from numaproof.harness.commands.catalogue import COMMANDS
 
 _COLUMNS = "100"
 

@@ -67,7 +67,9 @@ def hanging_run(place: Path, workers: int) -> Iterator[Started]:
     file = story(place, plugins=[plugin], matrix=matrix, steps=steps)
     mark = f"NUMAPROOF_TEST_MARK={uuid.uuid4().hex}"
     name, _, value = mark.partition("=")
-    command = [*NUMAPROOF, "run", str(file), "--runtime", "namespace", "--out", str(place / "out"), "-n", str(workers)]
+    # Whoever started the tests may have had a signal ignored (`nohup`, a job in the background), and so its children.
+    command = ["env", "--default-signal=HUP,INT", *NUMAPROOF]
+    command += ["run", str(file), "--runtime", "namespace", "--out", str(place / "out"), "-n", str(workers)]
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
