@@ -82,7 +82,8 @@ OF_A_NODE: dict[str, tuple[int, tuple[str, ...]]] = {
 # These have nothing to tell but that they are done, or that they serve.
 SILENT = {
     *("machine", "machine write", "machine capture", "machine import", "cost", "node", "node remove"),
-    "completion",
+    *("init", "init scenario", "init machine", "init check"),  # what they write is the answer
+    *("schema", "completion", "serve"),  # JSON already, a shell's own words, and an API that speaks JSON
 }
 
 
