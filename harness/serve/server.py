@@ -39,10 +39,6 @@ class BoundedProtocol(H11Protocol):
         super().data_received(data)
         self._await_head()
 
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._await_head()
-
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._forget()

@@ -94,7 +94,7 @@ def test_an_answer_that_needs_too_much_memory_is_told_so_and_the_process_goes_on
         before = set(pool.pids)
         for pid in before:
             [size] = re.findall(r"VmSize:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
-            few = (int(size) << 10) + (8 << 20)
+            few = (int(size) << 10) + (1 << 20)
             _, most = resource.prlimit(pid, resource.RLIMIT_AS, (few, resource.prlimit(pid, resource.RLIMIT_AS)[1]))
             assert 1 << 30 <= most <= 2 << 30  # bytes: what there is for an answer
         status, body = await pool.answer("explain", SLOW_BODY)
