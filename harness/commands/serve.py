@@ -1,6 +1,7 @@
 """`numaproof serve`: a playground in the browser, on this machine alone."""
 
 import argparse
+import threading
 import webbrowser
 from importlib.util import find_spec
 
@@ -26,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until somebody ends it; exit code 0."""
+    """Serve until a signal comes, which ends it as it ends any command."""
     if missing := [name for name in _LIBRARIES if find_spec(name) is None]:
         raise UserError(f"serve: needs {' and '.join(missing)}; install them: pip install 'numaproof[serve]'")
     from numaproof.harness.serve.saved import opened  # noqa: PLC0415 (what it needs may not be installed)
@@ -38,12 +39,16 @@ def run(args: argparse.Namespace) -> int:
 
     def ready() -> None:
         print(f"playground: {address} (Ctrl-C ends it)", flush=True)
-        if args.open and not webbrowser.open(address):
-            print("no browser was found; open that address in one", flush=True)
+        if args.open:  # some browsers are waited for until they end
+            threading.Thread(target=_open, args=(address,), daemon=True).start()
 
-    ended = serve(sockets, args.time_limit, texts, ready)
-    print(f"playground: ended by {'Ctrl-C' if ended.name == 'SIGINT' else ended.name}", flush=True)
+    serve(sockets, args.time_limit, texts, ready)
     return 0
+
+
+def _open(address: str) -> None:
+    if not webbrowser.open(address):
+        print("no browser was found; open that address in one", flush=True)
 
 
 def _port(text: str) -> int:

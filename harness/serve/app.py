@@ -4,6 +4,8 @@ import asyncio
 import base64
 import hashlib
 import re
+import sys
+import traceback
 from collections.abc import Awaitable, Callable
 
 from starlette.applications import Starlette
@@ -41,7 +43,8 @@ def application(pool: Pool, port: int, opened: dict[str, str] | None = None) -> 
         Route("/api/explain", _computed(pool, "explain"), methods=["POST"]),
     ]
     routes += [Route(f"/page/{kind}", _computed(pool, kind), methods=["POST"]) for kind in ("show", "remedies", "page")]
-    return Guard(Starlette(routes=routes, exception_handlers={HTTPException: _told, Exception: _ours}), own_names(port))
+    told = {HTTPException: _told, ClientDisconnect: _nobody, Exception: _ours}
+    return Guard(Starlette(routes=routes, exception_handlers=told), own_names(port))
 
 
 def _computed(pool: Pool, kind: str) -> Callable[[Request], Awaitable[Response]]:
@@ -99,7 +102,13 @@ async def _told(request: Request, error: Exception) -> Response:
     return found
 
 
-async def _ours(_request: Request, _error_: Exception) -> Response:
+async def _nobody(_request: Request, _error_: Exception) -> Response:
+    """An answer that nobody waits for any more."""
+    return Response()
+
+
+async def _ours(_request: Request, error: Exception) -> Response:
+    traceback.print_exception(error, file=sys.stderr)
     return _error(500, "numaproof itself failed at this, and says how where it was started; please report it")
 
 

@@ -1,8 +1,8 @@
 """Who may ask: pages of our own and programs on this machine; what another site has a browser send is turned away."""
 
+import asyncio
 import json
 from collections.abc import Collection, Mapping
-from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -16,7 +16,9 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "cache-control": "no-store",
 }
-NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+_NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+_CLOSE = (b"connection", b"close")
 
 
 def own_names(port: int) -> frozenset[str]:
@@ -53,29 +55,47 @@ class Guard:
         if scope["type"] != "http":
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        has_begun = asyncio.Event()
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                given = list(message.get("headers", []))
-                if not any(name == b"content-security-policy" for name, _ in given):
-                    own.append((b"content-security-policy", NOTHING.encode()))
-                message = {**message, "headers": [*given, *own]}
+                has_begun.set()
+                message = {**message, "headers": _with_own(message.get("headers", []))}
             await send(message)
 
         told = objection(scope["method"], headers, self._names)
         if told is not None:
-            await _refuse(guarded, 403, told)
+            await _refuse(send, 403, told)
         elif scope["method"] not in ("GET", "POST"):
-            await _refuse(guarded, 405, "only GET and POST are known")
+            await _refuse(send, 405, "only GET and POST are known", (b"allow", b"GET, POST"))
         else:
-            await self._app(scope, receive, guarded)
+            try:
+                await self._app(scope, receive, guarded)
+            except asyncio.CancelledError:  # the server ends before this is answered
+                if has_begun.is_set():
+                    raise
+                await _refuse(send, 503, "the server was ended; start it again", _CLOSE)
 
 
-async def _refuse(send: Send, status: int, text: str) -> None:
+async def busy(_scope: Scope, _receive: Receive, send: Send) -> None:
+    """An application that turns everybody away."""
+    await _refuse(send, 503, "too many connections are open; close some, and ask again", _CLOSE)
+
+
+def refusal(text: str, *more: tuple[bytes, bytes]) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """The headers and the body of an answer that is none."""
     body = json.dumps({"errors": {"": text}}).encode()
-    headers: list[Any] = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if status == 405:
-        headers.append((b"allow", b"GET, POST"))
+    kind = (b"content-type", b"application/json")
+    return _with_own([kind, (b"content-length", str(len(body)).encode()), *more]), body
+
+
+async def _refuse(send: Send, status: int, text: str, *more: tuple[bytes, bytes]) -> None:
+    headers, body = refusal(text, *more)
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+def _with_own(given: Collection[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    own = {"content-security-policy": _NOTHING, **HEADERS}
+    told = {name for name, _ in given}
+    return [*given, *((name.encode(), value.encode()) for name, value in own.items() if name.encode() not in told)]

@@ -42,7 +42,7 @@ class Pool:
         self._waiting += 1
         try:
             async with asyncio.timeout(self.seconds):
-                process = await self._idle.get()
+                process = await self._free()
         except TimeoutError:
             raise LimitError("other questions take all the time; ask again in a moment") from None
         finally:
@@ -72,6 +72,15 @@ class Pool:
             self._idle.put_nowait(process)
             return
         asked.cancel()
+        await self._replaced(process)
+
+    async def _free(self) -> Process:
+        """A process that waits for an order; in the place of one that was ended meanwhile another one starts."""
+        while (process := await self._idle.get()).returncode is not None:
+            self._later(self._replaced(process))
+        return process
+
+    async def _replaced(self, process: Process) -> None:
         await self._ended(process)
         if self._is_open:
             await self._start()
@@ -81,7 +90,8 @@ class Pool:
         place = str(Path(numaproof.__file__).parent.parent)
         path = os.pathsep.join(filter(None, (place, os.environ.get("PYTHONPATH"))))
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "numaproof.harness.serve.worker", str(self.seconds)),
+            # -P: nothing is imported from where the user happens to be.
+            *(sys.executable, "-P", "-m", "numaproof.harness.serve.worker", str(self.seconds)),
             stdin=PIPE,
             stdout=PIPE,
             env={**os.environ, "PYTHONPATH": path},
@@ -117,8 +127,8 @@ class Pool:
 
     @property
     def pids(self) -> Sequence[int]:
-        """Of the processes that are there."""
-        return [process.pid for process in self._all]
+        """Of the processes that run."""
+        return [process.pid for process in self._all if process.returncode is None]
 
 
 async def _asked(process: Process, kind: str, body: bytes) -> tuple[int, bytes]:

@@ -1,32 +1,38 @@
-"""The server: sockets on loopback alone, limits of connections, and a clean end by Ctrl-C or SIGTERM."""
+"""The server: sockets on loopback alone, limits of connections, and a clean end by a signal."""
 
 import asyncio
 import contextlib
 import errno
-import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from numaproof.errors import UserError
+from numaproof.harness.ending import held_back
 from numaproof.harness.serve.app import application
+from numaproof.harness.serve.guard import busy, refusal
 from numaproof.harness.serve.pool import Pool
 
 HEAD_SECONDS = 10.0  # for the head of a request to come, on a new connection or on one that is kept
-_MOST_CONNECTIONS = 128
+TAKING_SECONDS = 10.0  # for whoever asked to take more of an answer
+MOST_CONNECTIONS = 128
 _LARGEST_HEAD = 16 << 10  # bytes
 _TRIES = 20  # of a free port that has to be free in both families
 
 
 class BoundedProtocol(H11Protocol):
-    """HTTP whose heads come in time: uvicorn itself waits for them for ever."""
+    """HTTP whose heads come and whose answers are taken in time, where uvicorn waits for ever."""
 
-    _deadline: asyncio.TimerHandle | None = None
+    _deadline: asyncio.TimerHandle | None = None  # of a head
+    _stuck: asyncio.TimerHandle | None = None  # the end of a connection on which an answer is not taken
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        if len(self.connections) > MOST_CONNECTIONS:
+            self.app = busy
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
@@ -40,12 +46,34 @@ class BoundedProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._forget()
+        self.resume_writing()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stuck = self.loop.call_later(TAKING_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._stuck is not None:
+            self._stuck.cancel()
+
+    def send_400_response(self, msg: str) -> None:
+        """What no application sees is refused in our way; where an answer has begun, nothing more can be said."""
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            told = f"is not HTTP/1.1, or has a head of more than {_LARGEST_HEAD} bytes; send less, and as HTTP wants it"
+            headers, body = refusal(told, (b"connection", b"close"))
+            events = h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage()
+            self.transport.write(b"".join(self.conn.send(event) or b"" for event in events))
+        self.transport.close()
 
     def _await_head(self) -> None:
         if self.cycle is not None and not self.cycle.response_complete:
             self._forget()
         elif self._deadline is None:
-            self._deadline = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+            self._deadline = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
 
     def _forget(self) -> None:
         if self._deadline is not None:
@@ -87,33 +115,42 @@ def _bound(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
     return made
 
 
+class _Server(uvicorn.Server):
+    """A server that ends once there is something in a list."""
+
+    def __init__(self, config: uvicorn.Config, ended: Sequence[int]) -> None:
+        super().__init__(config)
+        self._ended = ended
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are noted by whoever starts us."""
+        yield
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to end; asked some times a second."""
+        return await super().on_tick(counter) or bool(self._ended)
+
+
 def serve(
     sockets: list[socket.socket], time_limit: int, opened: dict[str, str] | None, ready: Callable[[], None]
-) -> signal.Signals:
-    """Serve until a signal comes, which is the result; `ready` is called once answers can be given."""
-    ended: list[int] = []
-    before = {
-        number: signal.signal(number, lambda caught, _frame: ended.append(caught))
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        with contextlib.ExitStack() as stack:
-            for one in sockets:
-                stack.callback(one.close)
-            asyncio.run(_served(sockets, time_limit, opened, ready, ended))
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    return signal.Signals(ended[0])
+) -> None:
+    """Serve until a signal comes, which then ends the command; `ready` is called once answers can be given."""
+    with contextlib.ExitStack() as stack:
+        for one in sockets:
+            stack.callback(one.close)
+        ended = stack.enter_context(held_back())
+        asyncio.run(served(sockets, time_limit, opened, ready, ended))
 
 
-async def _served(
+async def served(
     sockets: list[socket.socket],
     time_limit: int,
     opened: dict[str, str] | None,
     ready: Callable[[], None],
-    ended: list[int],
+    ended: Sequence[int],
 ) -> None:
+    """Serve until there is something in `ended`."""
     async with Pool(time_limit).opened() as pool:
         config = uvicorn.Config(
             application(pool, sockets[0].getsockname()[1], opened),
@@ -121,15 +158,14 @@ async def _served(
             loop="asyncio",
             ws="none",
             lifespan="off",
-            log_level="error",
+            log_config=None,
+            log_level="critical",  # a fault of ours is told by the application
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            limit_concurrency=_MOST_CONNECTIONS,
             timeout_keep_alive=int(HEAD_SECONDS),
             timeout_graceful_shutdown=2,
             h11_max_incomplete_event_size=_LARGEST_HEAD,
         )
         ready()
-        if not ended:  # a signal that comes while all is set up
-            await uvicorn.Server(config).serve(sockets)
+        await _Server(config, ended).serve(sockets)

@@ -3,6 +3,7 @@
 python -m numaproof.harness.serve.worker
 """
 
+import ctypes
 import gc
 import os
 import resource
@@ -15,12 +16,14 @@ from numaproof.harness.serve.answers import answered
 
 HEAD = struct.Struct("!HI")  # an order: length of its kind, of its body; an answer: status, length
 _MEMORY = 3 << 29  # bytes of address space
+_PR_SET_PDEATHSIG = 1
 _GRACE = 5  # s behind its limit an answer ends its process, should nobody else
 
 
 def main() -> int:
     """Answer until nobody asks."""
     limit = int(sys.argv[1])
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a server that is killed leaves nobody who computes
     orders, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may come between answers
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
