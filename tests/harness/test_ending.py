@@ -159,7 +159,6 @@ def test_every_command_is_among_them() -> None:
     [
         ("node --root node --machine laptop", "ready: "),
         ("plugin generic --dir plugins", "serving "),
-        ("serve", "playground: "),
     ],
 )
 def test_what_serves_ends_well_and_says_by_what(line: str, ready: str, number: signal.Signals, place: Path) -> None:

@@ -3,11 +3,12 @@
 import json
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from http.client import HTTPException
 
 import pytest
 
-from numaproof.harness.serve import app, server
+from numaproof.harness.http import bodies, server
 from numaproof.harness.serve.inputs import LARGEST_BODY, LONGEST
 from tests.harness.serve.asking import JSON, Answered, Server, answer_on, server_here, written
 from tests.waiting import wait_until
@@ -39,9 +40,17 @@ def can_send(connection: socket.socket, told: bytes) -> bool:
     """Whether there is room for more on the way to the other side."""
     try:
         connection.send(told)
-    except (BlockingIOError, ConnectionResetError):
+    except OSError:
         return False
     return True
+
+
+def is_answered(found: Server) -> bool:
+    """Whether a server has a place for one more; without one it says so, or hangs up."""
+    try:
+        return found.get("/api").status == 200
+    except (OSError, HTTPException):
+        return False
 
 
 def test_a_head_that_is_too_large(served: Server) -> None:
@@ -78,8 +87,10 @@ def test_a_head_that_does_not_come_to_its_end_in_time(case: str, monkeypatch: py
     with server_here() as found:
         for more in (b"x", b""):
             with found.connected() as connection:
-                connection.sendall(BEGINNINGS[case](found))
+                with suppress(OSError):  # on a busy machine its time may be over before it is sent
+                    connection.sendall(BEGINNINGS[case](found))
                 wait_until(lambda: is_closed(connection, more), "the end of the connection")  # noqa: B023 (it is waited for)
+        monkeypatch.undo()
         assert found.get("/api").status == 200
 
 
@@ -92,7 +103,7 @@ def test_an_answer_that_nobody_takes(monkeypatch: pytest.MonkeyPatch) -> None:
         asked = written("GET", "/", found.host) * 10
         # The answers fill all that holds them on their way, and the questions behind them likewise.
         wait_until(lambda: not can_send(connection, asked), "a server that does not read on")
-        wait_until(lambda: found.get("/api").status == 200, "a free place")
+        wait_until(lambda: is_answered(found), "a free place")
 
 
 def test_too_many_connections(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,11 +119,11 @@ def test_too_many_connections(monkeypatch: pytest.MonkeyPatch) -> None:
         early[0].sendall(written("GET", "/api", found.host))
         assert answer_on(early[0]).status == 200
         early[1].close()
-        wait_until(lambda: found.get("/api").status == 200, "a free place")
+        wait_until(lambda: is_answered(found), "a free place")
 
 
 def test_a_body_that_does_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "BODY_SECONDS", SOON)
+    monkeypatch.setattr(bodies, "BODY_SECONDS", SOON)
     with server_here() as found:
         answer = found.ask("POST", "/api/explain", found.host, JSON, ("Content-Length", "100"), body=b"{")
         assert (answer.status, answer.told) == (408, "the body did not come in time; send it again")
