@@ -53,7 +53,7 @@ class Server:
         return ("Host", f"127.0.0.1:{self.port}")
 
     def connected(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port))
+        return socket.create_connection(("127.0.0.1", self.port), timeout=120)
 
     def ask(self, method: str, path: str, *headers: tuple[str, str], body: bytes = b"") -> Answered:
         """The answer to a request that has these headers and no others."""
