@@ -101,11 +101,16 @@ def test_one_more_signal_does_not_disturb_the_cleaning_but_a_third_does() -> Non
 
 def test_a_signal_that_is_held_back_takes_effect_at_the_end() -> None:
     seen: list[int] = []
-    with ended_by_signals() as ending:
-        with pytest.raises(KeyboardInterrupt), held_back() as noted:
+
+    def signalled() -> None:
+        with held_back() as noted:
             signal.raise_signal(signal.SIGTERM)
             signal.raise_signal(signal.SIGINT)
-            seen += noted
+            seen.extend(noted)
+
+    with ended_by_signals() as ending:
+        with pytest.raises(KeyboardInterrupt):
+            signalled()
         assert seen == [signal.SIGTERM, signal.SIGINT]
         assert str(ending) == "SIGTERM; nothing is left behind"
 

@@ -55,6 +55,11 @@ AMOUNTS: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
     ),
     "a limit alone": (POD, {"limits": {"app": {"cpu": "3"}}}, {'cpu: "2" # quoted': "cpu: 3 # quoted"}),
     "a request alone": (POD, {"requests": {"app": {"cpu": "1"}}}, {"requests: {cpu: 2,": "requests: {cpu: 1,"}),
+    "a request where the limit was one": (
+        POD,
+        {"requests": {"first": {"cpu": "1"}}},
+        {"limits: {cpu: 2, memory: 1Gi}}\n": "limits: {cpu: 2, memory: 1Gi}, requests: {cpu: 1}}\n"},
+    ),
     "of an init container": (POD, {"pod": {"first": {"cpu": "4"}}}, {"limits: {cpu: 2,": "limits: {cpu: 4,"}),
     "an amount with a unit": (
         POD,
