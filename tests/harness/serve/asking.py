@@ -4,13 +4,12 @@ import asyncio
 import contextlib
 import http.client
 import json
-import os
 import re
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 from numaproof.harness.serve.server import listening, served
 from tests.waiting import wait_until
 
+NUMAPROOF = (sys.executable, "-m", "numaproof")
 JSON = ("Content-Type", "application/json")
 
 
@@ -53,7 +53,7 @@ class Server:
         return ("Host", f"127.0.0.1:{self.port}")
 
     def connected(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port))
+        return socket.create_connection(("127.0.0.1", self.port), timeout=120)
 
     def ask(self, method: str, path: str, *headers: tuple[str, str], body: bytes = b"") -> Answered:
         """The answer to a request that has these headers and no others."""
@@ -122,10 +122,10 @@ class Command:
 
 
 @contextlib.contextmanager
-def serve_command(*arguments: str, **options: Any) -> Iterator[Command]:
+def serve_command(*arguments: str, program: Sequence[str] = NUMAPROOF, **options: Any) -> Iterator[Command]:
     """The real command, which is killed at the end if it still runs."""
     with subprocess.Popen(
-        [sys.executable, "-m", "numaproof", "serve", *arguments],
+        [*program, "serve", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -161,8 +161,3 @@ def runs(pid: int) -> bool:
     except OSError:
         return False
     return stat.rpartition(")")[2].split()[0] not in "ZX"
-
-
-def environment(**more: str) -> dict[str, str]:
-    """The environment of this process, and more."""
-    return {**os.environ, **more}

@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -221,6 +221,45 @@ def test_a_fault_stands_at_its_field_in_the_words_of_the_command(server: Server,
         answer = server.asked(path, given)
         assert (answer.status, list(answer.json["errors"])) == (422, [field])
         assert f"numaproof: {answer.told}{ADDED.get(case, '')}\n" == command.stderr.replace("machine.yaml:", "machine:")
+
+
+SECRET = "of-this-machine"
+XML = """\
+<?xml version="1.0"?>
+<!DOCTYPE topology SYSTEM "{file}" [<!ENTITY told SYSTEM "file://{file}">]>
+<topology version="2.0"><object type="Machine">&told;</object></topology>
+"""
+PATHS: dict[str, Callable[[str], Texts]] = {
+    "a machine file": lambda file: replace(GOOD, machine=file),
+    "this host": lambda _: replace(GOOD, machine="host"),
+    "a preset": lambda file: replace(GOOD, machine=f"preset: {file.removesuffix('.yaml')}\n"),
+    "a preset by a way up": lambda file: replace(GOOD, machine=f"preset: {'../' * 20}{file.removesuffix('.yaml')}\n"),
+    "an entity of XML": lambda file: replace(GOOD, machine=XML.format(file=file)),
+    "a configuration": lambda file: replace(GOOD, config=file),
+    "plugins": lambda file: replace(GOOD, plugins=file),
+    "running pods": lambda file: replace(GOOD, running=f"3*{file}"),
+    "a pod": lambda file: replace(GOOD, pod=file),
+}
+
+
+@pytest.mark.parametrize("case", PATHS)
+def test_no_file_of_this_machine_is_read(server: Server, case: str, tmp_path: Path) -> None:
+    """Whoever asks gets what the texts say; each of these files would be read by the command."""
+    file = tmp_path / f"{SECRET}.yaml"
+    file.write_text(f"name: {SECRET}-read\ncores: 4\nkind: Pod\nmetadata: {{name: {SECRET}-read}}\n")
+    answer = server.asked("/api/explain", PATHS[case](str(file)).as_dict())
+    assert answer.status == 422
+    assert f"{SECRET}-read" not in answer.body.decode()
+
+
+def test_a_configuration_that_flags_name_is_not_read(server: Server, tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("kind: KubeletConfiguration\ntopologyManagerPolicy: restricted\n")
+    answer = server.asked(
+        "/api/explain", replace(GOOD, config=f"kubelet --config={file} --cpu-manager-policy=none").as_dict()
+    )
+    assert answer.json["policy"] == "none"
+    assert f"config: names the configuration '{file}', which is not given"[:60] in answer.body.decode()
 
 
 def test_every_field_that_is_wrong_is_told(server: Server) -> None:

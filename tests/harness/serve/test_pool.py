@@ -7,6 +7,8 @@ import re
 import resource
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
@@ -14,7 +16,9 @@ from typing import Any
 
 import pytest
 
+from numaproof.harness.serve import worker
 from numaproof.harness.serve.pool import MOST_WAITING, WORKERS, LimitError, Pool
+from numaproof.harness.serve.worker import HEAD
 from tests.harness.serve.asking import Command, Server, children_of, runs, serve_command, written
 from tests.harness.serve.slow import QUICK_BODY, SLOW_BODY
 from tests.waiting import wait_until
@@ -23,11 +27,11 @@ NO_MEMORY = "this needs more memory than there is for an answer; give less"
 LONG = 3600  # s: a limit that no test waits for
 
 
-def pooled(act: Callable[[Pool], Coroutine[Any, Any, None]], seconds: int = LONG) -> list[int]:
+def pooled(act: Callable[[Pool], Coroutine[Any, Any, None]]) -> list[int]:
     """Do something with a pool; the processes that were there at its end, which are gone."""
 
     async def done() -> list[int]:
-        async with Pool(seconds).opened() as pool:
+        async with Pool(LONG).opened() as pool:
             await act(pool)
             return list(pool.pids)
 
@@ -79,13 +83,24 @@ def test_processes_that_are_killed_while_they_wait_are_replaced_before_anybody_i
 def test_an_answer_that_takes_too_long_is_ended_and_told_so() -> None:
     async def act(pool: Pool) -> None:
         before = set(pool.pids)
+        pool.seconds = 1
         with pytest.raises(LimitError, match=r"takes longer than 1 s, which is the limit here; .* --time-limit"):
             await pool.answer("explain", SLOW_BODY)
         await until(lambda: not before <= set(pool.pids))  # it does not go on for nobody
         pool.seconds = LONG
         await assert_answers(pool)
 
-    pooled(act, seconds=1)
+    pooled(act)
+
+
+def test_a_process_that_nobody_ends_ends_itself() -> None:
+    """Some seconds behind its limit."""
+    order = HEAD.pack(len("explain"), len(SLOW_BODY)) + b"explain" + SLOW_BODY
+    with subprocess.Popen([sys.executable, "-m", worker.__name__, "1"], stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(order)
+        process.stdin.flush()
+        assert process.wait() == -signal.SIGALRM
 
 
 def test_an_answer_that_needs_too_much_memory_is_told_so_and_the_process_goes_on() -> None:
