@@ -3,11 +3,7 @@
 import argparse
 import threading
 import webbrowser
-from importlib.util import find_spec
 
-from numaproof.errors import UserError
-
-_LIBRARIES = ("starlette", "uvicorn")
 EXAMPLES = (
     "numaproof serve",
     "numaproof serve --open",
@@ -33,9 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal comes, which ends it as it ends any command."""
-    if missing := [name for name in _LIBRARIES if find_spec(name) is None]:
-        raise UserError(f"serve: needs {' and '.join(missing)}; install them: pip install 'numaproof[serve]'")
-    from numaproof.harness.serve.saved import opened  # noqa: PLC0415 (what it needs may not be installed)
+    from numaproof.harness.serve.saved import opened  # noqa: PLC0415 (no other command waits for what it needs)
     from numaproof.harness.serve.server import listening, serve  # noqa: PLC0415 (likewise)
 
     texts = opened(args.saved).as_dict() if args.saved is not None else None

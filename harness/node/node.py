@@ -204,7 +204,7 @@ class Node:
             "/machine": lambda: json_page(machine_json(self.machine)),
         }
         posts = (BindingPost(self._admissions, token), ExplainPost(self._admissions))
-        web = WebServer(self.http_socket, self._http_port, pages, posts)
+        web = WebServer(self.http_socket, self._http_port, pages, posts, executor=executor, log=self._log)
         self.http_port = web.port
         stack.callback(web.close)
         stack.callback(self._events.close)

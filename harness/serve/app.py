@@ -16,12 +16,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from numaproof.harness.drawing.svg_parts import STYLE
-from numaproof.harness.serve.guard import Guard, own_names
+from numaproof.harness.http.bodies import read_body
+from numaproof.harness.http.guard import Guard, own_names
 from numaproof.harness.serve.inputs import LARGEST_BODY, schema
 from numaproof.harness.serve.page import playground
 from numaproof.harness.serve.pool import LimitError, Pool
 
-BODY_SECONDS = 10.0  # for a body to come
 _JSON = "application/json"
 _INLINE = re.compile(r"<(style|script)>(.*?)</\1>", re.DOTALL)
 
@@ -44,7 +44,7 @@ def application(pool: Pool, port: int, opened: dict[str, str] | None = None) -> 
     ]
     routes += [Route(f"/page/{kind}", _computed(pool, kind), methods=["POST"]) for kind in ("show", "remedies", "page")]
     told = {HTTPException: _told, ClientDisconnect: _nobody, Exception: _ours}
-    return Guard(Starlette(routes=routes, exception_handlers=told), own_names(port))
+    return Guard(Starlette(routes=routes, exception_handlers=told), own_names(port), telling)
 
 
 def _computed(pool: Pool, kind: str) -> Callable[[Request], Awaitable[Response]]:
@@ -77,21 +77,16 @@ async def _body(request: Request) -> bytes:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _JSON:
         raise HTTPException(415, f"Content-Type is not {_JSON}; send JSON with that type")
-    found = bytearray()
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for block in request.stream():
-                found += block
-                if len(found) > LARGEST_BODY:
-                    told = f"the body is larger than {LARGEST_BODY} bytes; give less, or ask `numaproof explain`"
-                    raise HTTPException(413, told, {"connection": "close"})
-    except TimeoutError:
-        raise HTTPException(408, "the body did not come in time; send it again", {"connection": "close"}) from None
-    return bytes(found)
+    return await read_body(request, LARGEST_BODY, "give less, or ask `numaproof explain`")
+
+
+def telling(text: str) -> object:
+    """An error as the page expects it: by field, here of none."""
+    return {"errors": {"": text}}
 
 
 def _error(status: int, text: str) -> Response:
-    return JSONResponse({"errors": {"": text}}, status)
+    return JSONResponse(telling(text), status)
 
 
 async def _told(request: Request, error: Exception) -> Response:

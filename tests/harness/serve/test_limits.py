@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from numaproof.harness.serve import app, server
+from numaproof.harness.http import bodies, server
 from numaproof.harness.serve.inputs import LARGEST_BODY, LONGEST
 from tests.harness.serve.asking import JSON, Answered, Server, answer_on, server_here, written
 from tests.waiting import wait_until
@@ -112,7 +112,7 @@ def test_too_many_connections(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_body_that_does_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "BODY_SECONDS", SOON)
+    monkeypatch.setattr(bodies, "BODY_SECONDS", SOON)
     with server_here() as found:
         answer = found.ask("POST", "/api/explain", found.host, JSON, ("Content-Length", "100"), body=b"{")
         assert (answer.status, answer.told) == (408, "the body did not come in time; send it again")

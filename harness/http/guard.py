@@ -1,24 +1,13 @@
 """Who may ask: pages of our own and programs on this machine; what another site has a browser send is turned away."""
 
 import asyncio
-import json
 from collections.abc import Collection, Mapping
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# What every answer has; a page has a Content-Security-Policy of its own.
-HEADERS = {
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "x-frame-options": "DENY",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), geolocation=(), microphone=()",
-    "cache-control": "no-store",
-}
-_NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+from numaproof.harness.http.refusals import CLOSE, Telling, refuse, with_own
 
-_CLOSE = (b"connection", b"close")
+_METHODS = ("GET", "POST")
 
 
 def own_names(port: int) -> frozenset[str]:
@@ -47,9 +36,11 @@ def objection(method: str, headers: Mapping[str, str], names: Collection[str]) -
 class Guard:
     """An application behind these rules; only GET and POST come through."""
 
-    def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
+    def __init__(self, app: ASGIApp, names: Collection[str] | None, telling: Telling) -> None:
+        """`names`: what we are called; None: by any name, as where no browser comes."""
         self._app = app
         self._names = names
+        self._telling = telling
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -60,42 +51,19 @@ class Guard:
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 has_begun.set()
-                message = {**message, "headers": _with_own(message.get("headers", []))}
+                message = {**message, "headers": with_own(message.get("headers", []))}
             await send(message)
 
-        told = objection(scope["method"], headers, self._names)
+        told = None if self._names is None else objection(scope["method"], headers, self._names)
         if told is not None:
-            await _refuse(send, 403, told)
-        elif scope["method"] not in ("GET", "POST"):
-            await _refuse(send, 405, "only GET and POST are known", (b"allow", b"GET, POST"))
+            await refuse(send, 403, self._telling(told))
+        elif scope["method"] not in _METHODS:
+            allowed = (b"allow", ", ".join(_METHODS).encode())
+            await refuse(send, 405, self._telling("only GET and POST are known"), allowed)
         else:
             try:
                 await self._app(scope, receive, guarded)
             except asyncio.CancelledError:  # the server ends before this is answered
                 if has_begun.is_set():
                     raise
-                await _refuse(send, 503, "the server was ended; start it again", _CLOSE)
-
-
-async def busy(_scope: Scope, _receive: Receive, send: Send) -> None:
-    """An application that turns everybody away."""
-    await _refuse(send, 503, "too many connections are open; close some, and ask again", _CLOSE)
-
-
-def refusal(text: str, *more: tuple[bytes, bytes]) -> tuple[list[tuple[bytes, bytes]], bytes]:
-    """The headers and the body of an answer that is none."""
-    body = json.dumps({"errors": {"": text}}).encode()
-    kind = (b"content-type", b"application/json")
-    return _with_own([kind, (b"content-length", str(len(body)).encode()), *more]), body
-
-
-async def _refuse(send: Send, status: int, text: str, *more: tuple[bytes, bytes]) -> None:
-    headers, body = refusal(text, *more)
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-def _with_own(given: Collection[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    own = {"content-security-policy": _NOTHING, **HEADERS}
-    told = {name for name, _ in given}
-    return [*given, *((name.encode(), value.encode()) for name, value in own.items() if name.encode() not in told)]
+                await refuse(send, 503, self._telling("the server was ended; start it again"), CLOSE)
