@@ -55,13 +55,16 @@ class WebServer:
             self._thread = threading.Thread(target=self._run, args=(woken,), name="http", daemon=True)
             self._thread.start()
             stack.callback(self._thread.join)
+            stack.callback(self._end)
             self._parts = stack.pop_all()
 
     def close(self) -> None:
         """Take no more requests; what is being answered has some seconds."""
+        self._parts.close()
+
+    def _end(self) -> None:
         self._ended.append(0)
         os.write(self._wake, b"!")
-        self._parts.close()
 
     def _run(self, woken: int) -> None:
         with selectors.DefaultSelector() as selector:

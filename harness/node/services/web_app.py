@@ -20,6 +20,8 @@ LONGEST_BODY = 64 << 10
 _REMEDY = f"give a Content-Length of at most {LONGEST_BODY} bytes"
 _CLOSING = {name.decode(): value.decode() for name, value in (CLOSE,)}
 
+_FRAMES = 3  # of a traceback, in the line that is logged
+
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -29,11 +31,12 @@ def application(
     """Pages at their paths, posts at any; the executor makes the answers, and what fails is logged."""
 
     async def failed(request: Request, error: Exception) -> Response:
-        place = traceback.extract_tb(error.__traceback__)[-1]
+        told = f"{request.method} {request.scope['path']} failed"
         text = " ".join(str(error).split())
-        told = f"{request.method} {request.url.path} failed"
-        log(f"{told}: {type(error).__name__}: {text} ({Path(place.filename).name}:{place.lineno}); please report it")
-        return _json(500, telling(f"{told}: numaproof's own fault, which the node's log has; please report it"))
+        frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
+        places = " > ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)
+        log(f"{told}: {type(error).__name__}: {text} ({places})")
+        return _json(500, telling(f"{told}: the node's log says how"))
 
     routes = [Route(path, _page(page, executor), methods=["GET"]) for path, page in pages.items()]
     routes.append(Route("/{path:path}", _nothing(pages), methods=["GET"]))
@@ -73,7 +76,7 @@ def _posted(posts: Sequence[Post], executor: Executor) -> _Endpoint:
         if length is None or int(length) > LONGEST_BODY:
             raise HTTPException(411 if length is None else 413, _REMEDY, _CLOSING)  # what follows is not read
         body = await read_body(request, LONGEST_BODY, _REMEDY)
-        asked = (request.url.path, request.headers.get("authorization"), body)
+        asked = (request.scope["path"], request.headers.get("authorization"), body)
         return _json(*await asyncio.get_running_loop().run_in_executor(executor, found, *asked))
 
     return answer
