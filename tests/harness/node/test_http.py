@@ -323,6 +323,7 @@ def test_a_large_body_is_refused_before_it_comes(length: dict[str, str]) -> None
                 answer = answer_on(connection)
                 assert answer.status == (413 if "Content-Length" in length else 411)
                 assert answer.message == "give a Content-Length of at most 65536 bytes"
+                assert answer.headers["connection"] == "close"
                 assert ended(connection) == b""
 
 
