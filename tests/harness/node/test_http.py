@@ -329,6 +329,7 @@ def test_a_large_body_is_refused_before_it_comes(length: dict[str, str]) -> None
 
 def test_an_answer_that_is_not_taken_ends_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "TAKING_SECONDS", 0.1)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 10 * FAR)
     with web({"/big": lambda: BIG}) as one, dialled(one.path) as connection:
         connection.sendall(head("GET", "/big", host(one.port)))
         waiting = select.poll()
