@@ -383,13 +383,13 @@ def test_nothing_is_left_whatever_clients_do(monkeypatch: pytest.MonkeyPatch) ->
                 clients.append(dialled(where))
                 clients[-1].sendall(text)
             assert one.get(where).status == 200  # and so those before it are being dealt with
-        path, port = one.path, one.port
+        one.server.close()
+        assert not one.path.exists()
+        with pytest.raises(ConnectionRefusedError):
+            dialled(one.port)
     for client in clients:
         ended(client)
         client.close()
-    assert not path.exists()
-    with pytest.raises(ConnectionRefusedError):
-        dialled(port)
     assert set(threading.enumerate()) == threads
     assert descriptors() == files
 
@@ -397,10 +397,10 @@ def test_nothing_is_left_whatever_clients_do(monkeypatch: pytest.MonkeyPatch) ->
 def test_nothing_is_left_of_one_that_nobody_asked() -> None:
     threads, files = set(threading.enumerate()), descriptors()
     with web() as one:
-        path, port = one.path, one.port
-    assert not path.exists()
-    with pytest.raises(ConnectionRefusedError):
-        dialled(port)
+        one.server.close()
+        assert not one.path.exists()
+        with pytest.raises(ConnectionRefusedError):
+            dialled(one.port)
     assert set(threading.enumerate()) == threads
     assert descriptors() == files
 
