@@ -120,4 +120,3 @@ class Server(uvicorn.Server):
             await asyncio.wait(tasks)
         for connection in tuple(self.server_state.connections):
             connection.transport.abort()
-        await asyncio.sleep(0)  # in which they are closed

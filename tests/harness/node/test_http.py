@@ -323,11 +323,13 @@ def test_a_large_body_is_refused_before_it_comes(length: dict[str, str]) -> None
                 answer = answer_on(connection)
                 assert answer.status == (413 if "Content-Length" in length else 411)
                 assert answer.message == "give a Content-Length of at most 65536 bytes"
+                assert answer.headers["connection"] == "close"
                 assert ended(connection) == b""
 
 
 def test_an_answer_that_is_not_taken_ends_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "TAKING_SECONDS", 0.1)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 10 * FAR)
     with web({"/big": lambda: BIG}) as one, dialled(one.path) as connection:
         connection.sendall(head("GET", "/big", host(one.port)))
         waiting = select.poll()
@@ -381,13 +383,13 @@ def test_nothing_is_left_whatever_clients_do(monkeypatch: pytest.MonkeyPatch) ->
                 clients.append(dialled(where))
                 clients[-1].sendall(text)
             assert one.get(where).status == 200  # and so those before it are being dealt with
-        path, port = one.path, one.port
+        one.server.close()
+        assert not one.path.exists()
+        with pytest.raises(ConnectionRefusedError):
+            dialled(one.port)
     for client in clients:
         ended(client)
         client.close()
-    assert not path.exists()
-    with pytest.raises(ConnectionRefusedError):
-        dialled(port)
     assert set(threading.enumerate()) == threads
     assert descriptors() == files
 
@@ -395,10 +397,10 @@ def test_nothing_is_left_whatever_clients_do(monkeypatch: pytest.MonkeyPatch) ->
 def test_nothing_is_left_of_one_that_nobody_asked() -> None:
     threads, files = set(threading.enumerate()), descriptors()
     with web() as one:
-        path, port = one.path, one.port
-    assert not path.exists()
-    with pytest.raises(ConnectionRefusedError):
-        dialled(port)
+        one.server.close()
+        assert not one.path.exists()
+        with pytest.raises(ConnectionRefusedError):
+            dialled(one.port)
     assert set(threading.enumerate()) == threads
     assert descriptors() == files
 
