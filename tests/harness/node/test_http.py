@@ -111,8 +111,11 @@ class Web:
         return ask(where, "GET", path, host(self.port))
 
     def has_room(self, where: Where) -> bool:
-        """Whether another one is answered."""
-        return self.get(where).status == 200
+        """Whether another one is answered; without room it is told so, or hung up on."""
+        try:
+            return self.get(where).status == 200
+        except (OSError, http.client.HTTPException):
+            return False
 
 
 @contextlib.contextmanager
@@ -292,7 +295,8 @@ def test_a_head_that_does_not_come_ends_its_connection(monkeypatch: pytest.Monke
         for where in one.places:
             for said in (b"", b"GET /page HTTP/1.1\r\nHos"):
                 with dialled(where) as connection:
-                    connection.sendall(said)
+                    with contextlib.suppress(OSError):  # on a busy machine its time may be over before it is said
+                        connection.sendall(said)
                     assert ended(connection) == b""
 
 
@@ -390,8 +394,9 @@ def test_nothing_is_left_whatever_clients_do(monkeypatch: pytest.MonkeyPatch) ->
     for client in clients:
         ended(client)
         client.close()
-    assert set(threading.enumerate()) == threads
-    assert descriptors() == files
+    # What an earlier test left may end meanwhile.
+    assert set(threading.enumerate()) <= threads
+    assert descriptors() <= files
 
 
 def test_nothing_is_left_of_one_that_nobody_asked() -> None:
@@ -401,8 +406,9 @@ def test_nothing_is_left_of_one_that_nobody_asked() -> None:
         assert not one.path.exists()
         with pytest.raises(ConnectionRefusedError):
             dialled(one.port)
-    assert set(threading.enumerate()) == threads
-    assert descriptors() == files
+    # What an earlier test left may end meanwhile.
+    assert set(threading.enumerate()) <= threads
+    assert descriptors() <= files
 
 
 def test_who_waits_for_a_page_at_the_end_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
