@@ -19,6 +19,8 @@ from numaproof.harness.serve.server import listening, served
 from tests.waiting import wait_until
 
 NUMAPROOF = (sys.executable, "-m", "numaproof")
+# Whoever started the tests may have had a signal ignored (`nohup`, a job in the background), and so its children.
+WITH_SIGNALS = ("env", "--default-signal=HUP,INT", *NUMAPROOF)
 JSON = ("Content-Type", "application/json")
 
 
@@ -122,7 +124,7 @@ class Command:
 
 
 @contextlib.contextmanager
-def serve_command(*arguments: str, program: Sequence[str] = NUMAPROOF, **options: Any) -> Iterator[Command]:
+def serve_command(*arguments: str, program: Sequence[str] = WITH_SIGNALS, **options: Any) -> Iterator[Command]:
     """The real command, which is killed at the end if it still runs."""
     with subprocess.Popen(
         [*program, "serve", *arguments],

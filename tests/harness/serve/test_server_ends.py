@@ -7,11 +7,10 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from venv import EnvBuilder
 
 import pytest
 
-from tests.harness.serve.asking import Command, children_of, runs, serve_command, written
+from tests.harness.serve.asking import NUMAPROOF, Command, children_of, runs, serve_command, written
 from tests.harness.serve.slow import QUICK_BODY, SLOW_BODY
 from tests.waiting import wait_until
 
@@ -64,24 +63,16 @@ def test_who_had_a_signal_ignored_is_not_ended_by_it() -> None:
     def ignore() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
-    with serve_command("--port", "0", preexec_fn=ignore) as command:
+    with serve_command("--port", "0", program=NUMAPROOF, preexec_fn=ignore) as command:
         command.process.send_signal(signal.SIGHUP)
         assert command.server.post("/api/explain", QUICK_BODY).status == 200
         command.process.send_signal(signal.SIGTERM)
         assert_ended(command, signal.SIGTERM)
 
 
-def serve_fails(*arguments: str, python: str = sys.executable, **options: str) -> str:
+def serve_fails(*arguments: str) -> str:
     """What the command says that does not start."""
-    command = [python, "-m", "numaproof", "serve", *arguments]
-    found = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **options},
-        cwd=Path(__file__).parents[3],
-    )
+    found = subprocess.run([*NUMAPROOF, "serve", *arguments], capture_output=True, text=True, check=False)
     assert (found.returncode, found.stdout) == (2, "")
     return found.stderr
 
@@ -109,26 +100,6 @@ def test_a_port_that_is_chosen_and_one_that_was_used_before() -> None:
     with serve_command("--port", str(port)) as command:
         assert command.server.port == port
         assert command.server.get("/").status == 200
-
-
-@pytest.fixture(scope="module")
-def bare_python(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """A Python without the libraries of the playground, and where what it needs of all others is."""
-    place = tmp_path_factory.mktemp("bare")
-    EnvBuilder(symlinks=True).create(place / "venv")
-    links = place / "libraries"
-    links.mkdir()
-    for folder in {Path(one) for one in sys.path if one.endswith("-packages")}:
-        for one in folder.iterdir():
-            if not one.name.startswith(("starlette", "uvicorn")) and one.suffix != ".pth":
-                (links / one.name).symlink_to(one)
-    return str(place / "venv" / "bin" / "python"), str(links)
-
-
-def test_libraries_that_are_not_installed(bare_python: tuple[str, str]) -> None:
-    python, libraries = bare_python
-    told = serve_fails("--port", "0", python=python, PYTHONPATH=libraries)
-    assert told == "numaproof: serve: needs starlette and uvicorn; install them: pip install 'numaproof[serve]'\n"
 
 
 def test_nothing_is_imported_from_where_the_user_is(tmp_path: Path) -> None:
@@ -163,7 +134,7 @@ def test_a_browser_that_is_waited_for_sees_the_page(tmp_path: Path) -> None:
 
 def test_no_browser_is_told(tmp_path: Path) -> None:
     chosen = {"PATH": str(tmp_path), "BROWSER": "none-such %s"}
-    with serve_command("--port", "0", "--open", env=chosen) as command:
+    with serve_command("--port", "0", "--open", program=NUMAPROOF, env=chosen) as command:
         assert command.process.stdout is not None
         assert command.process.stdout.readline() == "no browser was found; open that address in one\n"
         command.process.send_signal(signal.SIGTERM)
