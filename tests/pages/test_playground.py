@@ -147,7 +147,7 @@ def says_what_explain_says(page: Page, place: Path) -> dict[str, Any]:
         assert outcome(one["verdict"]) in text.splitlines()[-1], (one["policy"], one["scope"], text)
     for container in (told["placement"] or {}).values() if verdict["admitted"] else ():
         if container["cpus_by_numa"]:
-            expect(page.locator("#answer .drawing svg")).to_contain_text(container["cpus"].replace(",", ", "))
+            assert f" {container['cpus']}" in str(page.locator("#answer .drawing svg desc").first.text_content())
     assert remedies(page) == [one["change"] for one in told["remedies"]]
     return told
 
@@ -341,7 +341,7 @@ def faults(page: Page) -> dict[str, str]:
     [
         ("machine", "dgx-a10", "dgx-a100"),
         ("config", "topologyManagerPolicy: restrictd\n", "restricted"),
-        ("plugins", "example.com/gpu: {7: 1}\n", "7"),
+        ("plugins", "example.com/gpu: {first: 1}\n", "first"),
         ("running", "kind: Pod\nspec: [\n", "YAML"),
         ("pod", pod("bad", "five"), "five"),
         ("pod", "", "pod"),
@@ -466,10 +466,7 @@ def test_tab_reaches_everything_visibly_and_leaves_again(
 ) -> None:
     with playground(browser, server, width=width) as seen:
         page = seen.page
-        page.locator("summary", has_text="Options of the policies").click()
-        page.locator("summary", has_text="The same by the command line").click()
-        page.locator(".told").evaluate("one => one.scrollTop = 0")
-        page.evaluate("document.activeElement.blur()")
+        page.evaluate("() => { for (const one of document.querySelectorAll('details')) one.open = true; }")
         wanted = page.evaluate(NUMBERED)
         assert len(wanted) > 30
         reached: list[str] = []
@@ -550,7 +547,7 @@ def test_a_damaged_link_is_said_and_the_first_example_shown(browser: Browser, se
     with playground(browser, server) as plain, shown(browser, server.address + part) as seen:
         settled(seen.page)
         assert given(seen.page) == given(plain.page)
-        expect(seen.page.locator("#link-fault")).to_have_text("The link is damaged, or not whole: copy it again.")
+        expect(seen.page.locator("#note")).to_have_text("The link is damaged, or not whole: copy it again.")
         assert seen.errors == []
 
 
@@ -846,7 +843,8 @@ def test_hostile_words_stay_words(browser: Browser, server: Server, tmp_path: Pa
 
 def test_without_scripts_it_says_what_to_use(browser: Browser, server: Server) -> None:
     with shown(browser, server.address, java_script_enabled=False) as seen:
-        expect(seen.page.locator("noscript")).to_contain_text("numaproof explain does the same in a terminal")
+        expect(seen.page.locator("noscript")).to_be_visible()
+        assert "numaproof explain does the same in a terminal" in seen.page.content()
 
 
 def test_ctrl_c_ends_the_server_while_a_page_is_open(browser: Browser) -> None:
