@@ -7,7 +7,7 @@
   const answer = by("answer");
   const undone = [];
   const GONE = `The server does not answer. Start it again: numaproof serve --port ${location.port || 80}; what you typed stays here.`;
-  let timer = 0, isAsking = false, isWanted = false, isGone = false, change = null, search = null, number = 0;
+  let timer = 0, isAsking = false, isWanted = false, isGone = false, change = null, search = null;
   let era = 0; // of texts that others took the place of: what was asked about them is of no use any more
   let last = null; // the newest answer
   let known = null, edited = null; // texts that an answer was there for; the field in which they are being changed
@@ -89,7 +89,6 @@
   }
 
   async function remedies() {
-    const mine = ++number;
     search = new AbortController();
     let html = "";
     try {
@@ -97,10 +96,9 @@
       html = good ? found.html : "";
       if (!good) html = paragraph(Object.values(found.errors).join("; "));
     } catch (error) {
-      if (error.name === "AbortError") return;
+      if (error.name === "AbortError") return; // something else is asked
       html = paragraph(GONE);
     }
-    if (mine !== number || document.body.dataset.state !== "ready") return;
     by("remedies").innerHTML = html;
     document.body.dataset.remedies = "ready";
   }
@@ -113,7 +111,6 @@
   }
 
   function show(found, sent) {
-    number++;
     last = found;
     if (found.texts) {
       // What was typed meanwhile stays.
