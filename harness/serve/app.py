@@ -49,13 +49,16 @@ def application(pool: Pool, port: int, opened: dict[str, str] | None = None) -> 
 
 def _computed(pool: Pool, kind: str) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
-        body = await _body(request)
+        try:
+            body = await _body(request)
+        except ClientDisconnect:
+            return _error(400, "the body did not come; send it again")  # and nobody reads it
         work = asyncio.create_task(pool.answer(kind, body))
         gone = asyncio.create_task(_gone(request))
         try:
             await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
-                raise ClientDisconnect
+                return _error(503, "nobody waits for this any more")  # and nobody reads it
             status, found = work.result()
         except LimitError as error:
             return _error(503, error.text)

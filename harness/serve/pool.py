@@ -98,6 +98,13 @@ class Pool:
             process_group=0,  # Ctrl-C in a terminal is for us
         )
         self._all.add(process)
+        self._later(self._ready(process))
+
+    async def _ready(self, process: Process) -> None:
+        """Have a process take orders once it has what it needs: until then another one is quicker."""
+        assert process.stdout is not None
+        with contextlib.suppress(asyncio.IncompleteReadError):  # it ended: whoever asks it is told
+            await process.stdout.readexactly(HEAD.size)
         self._idle.put_nowait(process)
 
     async def _ended(self, process: Process) -> None:
