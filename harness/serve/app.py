@@ -49,16 +49,13 @@ def application(pool: Pool, port: int, opened: dict[str, str] | None = None) -> 
 
 def _computed(pool: Pool, kind: str) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
-        try:
-            body = await _body(request)
-        except ClientDisconnect:
-            return _error(400, "the body did not come; send it again")  # and nobody reads it
+        body = await _body(request)
         work = asyncio.create_task(pool.answer(kind, body))
         gone = asyncio.create_task(_gone(request))
         try:
             await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
-                return _error(503, "nobody waits for this any more")  # and nobody reads it
+                raise ClientDisconnect
             status, found = work.result()
         except LimitError as error:
             return _error(503, error.text)

@@ -8,12 +8,14 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numaproof
 from numaproof.harness.serve.worker import HEAD
 
 WORKERS = 2  # one may look for what would help while the other one answers
 MOST_WAITING = 16
+_Found = TypeVar("_Found")
 _PATIENCE = 0.5  # s that an answer nobody waits for may still take: less than a new process takes to start
 
 
@@ -31,7 +33,7 @@ class Pool:
         self.seconds = seconds
         self._idle: asyncio.Queue[Process] = asyncio.Queue()
         self._all: set[Process] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._waiting = 0
         self._is_open = True
 
@@ -47,7 +49,7 @@ class Pool:
             raise LimitError("other questions take all the time; ask again in a moment") from None
         finally:
             self._waiting -= 1
-        asked = asyncio.create_task(_asked(process, kind, body))
+        asked = self._later(_asked(process, kind, body))
         patience = 0.0
         try:
             async with asyncio.timeout(self.seconds):
@@ -113,10 +115,12 @@ class Pool:
         await process.wait()
         self._all.discard(process)
 
-    def _later(self, work: Coroutine[None, None, None]) -> None:
+    def _later(self, work: Coroutine[Any, Any, _Found]) -> "asyncio.Task[_Found]":
+        """Work that goes on when nobody waits for it; the end of the pool is its end."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     @contextlib.asynccontextmanager
     async def opened(self) -> AsyncIterator["Pool"]:

@@ -32,6 +32,7 @@ def pooled(act: Callable[[Pool], Coroutine[Any, Any, None]]) -> list[int]:
 
     async def done() -> list[int]:
         async with Pool(LONG).opened() as pool:
+            await until(lambda: pool._idle.qsize() == WORKERS)
             await act(pool)
             return list(pool.pids)
 
@@ -179,11 +180,17 @@ def ticks(pid: int) -> int:
 
 @contextmanager
 def serving_processes() -> Iterator[tuple[Command, list[int]]]:
-    """A server and its processes, each of which has answered something: from now on they compute for whoever asks."""
+    """A server and its processes, all of which wait for orders: from now on they compute for whoever asks."""
     with serve_command("--port", "0", "--time-limit", str(LONG)) as command:
-        for _ in range(WORKERS):  # they take turns
-            assert command.server.post("/api/explain", QUICK_BODY).status == 200
-        yield command, children_of(command.pid)
+        workers = children_of(command.pid)
+        wait_until(lambda: all(map(waits_for_orders, workers)), "processes that wait for orders")
+        yield command, workers
+
+
+def waits_for_orders(pid: int) -> bool:
+    """Whether a process reads from its stdin: the first argument of the call in which it is."""
+    call = Path(f"/proc/{pid}/syscall").read_text().split()
+    return len(call) > 1 and call[1] == "0x0"
 
 
 @contextmanager
