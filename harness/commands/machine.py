@@ -110,7 +110,7 @@ def _list(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(parts, indent=2))
         return 0
-    table = Table(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False, header_style="bold" if wants_colour() else "")
     table.add_column("NAME")
     for column in ("PACKAGES", "NODES", "CPUS", "MEMORY", "DEVICES"):
         table.add_column(column, justify="right")
