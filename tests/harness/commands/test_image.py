@@ -28,3 +28,23 @@ def test_it_is_found_again(capsys: pytest.CaptureFixture[str]) -> None:
         client.close()
     assert main(["image"]) == 0
     assert capsys.readouterr().out.strip() == tag
+
+
+@pytest.mark.skipif(not engine_answers(), reason="no Docker engine answers, and none could be started")
+def test_the_steps_of_building_it_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["image"]) == 0
+    tag = capsys.readouterr().out.strip()
+    client = connect()
+    try:
+        client.images.remove(tag, force=True)
+    finally:
+        client.close()
+    assert main(["image"]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{tag}\n"
+    first, *steps, last = err.splitlines()
+    assert first.startswith(f"building the image {tag}, ")
+    assert [step.partition(":")[0] for step in steps] == ["step 2 of 3", "step 3 of 3"]  # Debian is there already
+    assert last == "the image is built"
+    assert main(["image"]) == 0
+    assert capsys.readouterr().err == ""  # it is there: nothing to tell
