@@ -151,6 +151,24 @@ BAD = {
     "node --root /proc/x --machine laptop --cpu-manager-policy-options full-pcpus=true": (
         *("--cpu-manager-policy-options", "full-pcpus", "did you mean full-pcpus-only?"),
     ),
+    "node --root /proc/x --machine laptop --eviction-hard 'memory.avalable<100Mi'": (
+        *("--eviction-hard: memory.avalable: is not an eviction signal", "did you mean memory.available?"),
+    ),
+    "node --root /proc/x --machine laptop --kube-reserved cup=1": (
+        *("--kube-reserved: cup: cannot be reserved", "did you mean cpu?"),
+    ),
+    "node --root /proc/x --machine laptop --reserved-memory 0:memroy=1Gi": (
+        *("--reserved-memory[0]: limits: memroy", "did you mean memory?"),
+    ),
+    "node --root /proc/x --machine laptop --register-with-taints a=b:NoScheduel": (
+        *("--register-with-taints", "'NoScheduel'", "did you mean NoSchedule?"),
+    ),
+    "node --root /proc/x --machine laptop --feature-gates TopologyManger=true": (
+        *("--feature-gates", "TopologyManger", "did you mean TopologyManager?"),
+    ),
+    "plugin gpu --sysfs-root / --costs pci --costs-to nci=a/b --dry-run": ("--costs-to nci=a/b", "did you mean nic?"),
+    "run --theme view": ("--theme view", "did you mean views?"),
+    "run views --annotations gitub": ("--annotations gitub", "did you mean github?"),
     "plugin generic --fault Allocate=explode --dir /proc/x": ("Allocate=explode", "known: "),
     "plugin generic --fault Alocate=hang --dir /proc/x": ("Alocate", "did you mean Allocate?"),
     "plugin generic --fault Allocate=error:UNAVAILBLE --dir /proc/x": ("UNAVAILBLE", "did you mean UNAVAILABLE?"),

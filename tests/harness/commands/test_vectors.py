@@ -65,9 +65,11 @@ def test_differences_are_shown_and_fail(tmp_path: Path, capsys: pytest.CaptureFi
 def test_differences_are_told_as_they_occur(tmp_path: Path) -> None:
     pipe = tmp_path / "merge.jsonl"
     os.mkfifo(pipe)
+    # Buffered, as it is for a user.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with (
         (tmp_path / "told").open("w") as told,
-        subprocess.Popen([*NUMAPROOF, "vectors", str(pipe)], stdout=told) as one,
+        subprocess.Popen([*NUMAPROOF, "vectors", str(pipe)], stdout=told, env=environment) as one,
     ):
         with kept_open(pipe) as records:
             records.write(lines(GOOD, WRONG, GOOD))
