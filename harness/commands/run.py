@@ -161,8 +161,8 @@ def _matcher(expression: str) -> Callable[[str], bool]:
 
     try:
         compiled = pytests.Expression.compile(expression)
-    except (SyntaxError, getattr(pytests, "ParseError", SyntaxError)) as error:
-        told = str(error).partition(" (")[0]
+    except (SyntaxError, getattr(pytests, "ParseError", SyntaxError)):
+        told = "is not made of names with `and`, `or`, `not` between them"
         raise UserError(
             f"-k {shlex.quote(expression)}: {told}; write parts of ids: dgx and not (pod or none)"
         ) from None

@@ -1,5 +1,6 @@
 """Bad input over all commands: one line on stderr (where, what, remedy), exit code 2, and nothing left behind."""
 
+import re
 import shlex
 import subprocess
 import sys
@@ -167,6 +168,8 @@ BAD = {
         *("--feature-gates", "TopologyManger", "did you mean TopologyManager?"),
     ),
     "plugin gpu --sysfs-root / --costs pci --costs-to nci=a/b --dry-run": ("--costs-to nci=a/b", "did you mean nic?"),
+    "run views -k 'dgx restricted'": ("-k 'dgx restricted'", "and", "write parts of ids"),
+    "run views -k 'dgx and ('": ("-k 'dgx and ('", "write parts of ids"),
     "run --theme view": ("--theme view", "did you mean views?"),
     "run views --annotations gitub": ("--annotations gitub", "did you mean github?"),
     "plugin generic --fault Allocate=explode --dir /proc/x": ("Allocate=explode", "known: "),
@@ -202,6 +205,10 @@ BAD = {
     "plugin gpu --costs-to nic=a/b": ("--costs-to", "--costs pci"),
 }
 ALL = USAGE | BAD
+# What is said is ours: no words of the libraries, and none that only who knows Python understands.
+FOREIGN = re.compile(
+    r"Errno|Traceback|Error:|Exception|rpc|grpc|pytest|xdist|argparse|urllib3|HTTPConnection|all addresses|identifier|<class"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -228,6 +235,7 @@ def test_bad_input_is_told_in_a_line(line: str, tmp_path: Path, capsys: pytest.C
     assert err.startswith("numaproof: ")
     assert err.count("\n") == 1
     assert [words for words in ALL[line] if words not in err] == [], err
+    assert FOREIGN.findall(err.replace(str(tmp_path), "")) == [], err
     assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()} == FILES.keys()
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"stories"}
 

@@ -8,12 +8,20 @@ from numaproof.harness.cli import main
 from numaproof.harness.runtimes.docker import connect, engine_answers, has_image
 
 
-def test_without_an_engine_it_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ("unix:///nonexistent/docker.sock", "No such file or directory"),
+        ("tcp://127.0.0.1:1", "Connection refused"),
+    ],
+)
+def test_without_an_engine_it_says_so(
+    where: str, why: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", where)
     assert main(["image"]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith("numaproof: no Docker engine answers at unix:///nonexistent/docker.sock")
-    assert told.count("\n") == 1
+    told = f"no Docker engine answers at {where} ({why}); start one, or take --runtime namespace"
+    assert capsys.readouterr().err == f"numaproof: {told}\n"
 
 
 @pytest.mark.skipif(not engine_answers(), reason="no Docker engine answers, and none could be started")
