@@ -207,7 +207,7 @@ BAD = {
 ALL = USAGE | BAD
 # What is said is ours: no words of the libraries, and none that only who knows Python understands.
 FOREIGN = re.compile(
-    r"Errno|Traceback|Error:|Exception|rpc|grpc|pytest|xdist|argparse|urllib3|HTTPConnection|all addresses|identifier|<class"
+    r"Errno|Traceback|Error:|Exception|rpc|grpc|pytest|xdist|argparse|urllib3|HTTPConnection|all addresses|<class"
 )
 
 
