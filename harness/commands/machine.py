@@ -161,6 +161,9 @@ def _present(machine: Machine, args: argparse.Namespace) -> int:
 def _draw(machine: Machine, file: Path) -> None:
     from numaproof.harness.drawing.svg import draw_svg  # noqa: PLC0415 (who reads a text needs no SVG)
 
+    if str(file) == "-":
+        print(draw_svg(Scene(machine)), end="")
+        return
     write_output(file, draw_svg(Scene(machine)))
     print(f"{file}: {machine.name}: {headline(machine)}")
 
