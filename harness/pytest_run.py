@@ -18,6 +18,8 @@ from numaproof.harness.scenario.selection import Selection, shipped_scenarios
 from numaproof.harness.scenario.sharing import share_out
 from numaproof.pytest_plugin import KEEPS_RECORDS, LISTED, result_of
 
+_CRASHED = "???"  # when a test failed whose worker died, as xdist has it
+_DIED = "the process that ran it died: somebody killed it, or there was no memory for it"
 # What people tell the pytest of their own tests: no business of ours, and able to break a run.
 _FOR_OTHERS = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 
@@ -126,7 +128,7 @@ class _RunPlugin:
         instance = next((one for one in self._selection.instances if one.id == _id(report.nodeid)), None)
         if not report.failed or instance is None:
             return None
-        return _broken(instance, report.longreprtext)
+        return _broken(instance, _DIED if report.when == _CRASHED else report.longreprtext)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A file could not be read any more: it was, a moment ago."""

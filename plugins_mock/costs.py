@@ -12,6 +12,7 @@ from numaproof.fake_sysfs.strict_yaml import read
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.api import preferredallocations_draft_pb2 as draft
 from numaproof.harness.vocabulary import USUAL_RESOURCES, kind_of
+from numaproof.near import did_you_mean
 from numaproof.plugins_mock.errors import PluginError
 
 LARGEST_COST = 2**31 - 1  # int32
@@ -104,6 +105,7 @@ def parse_resources(texts: Iterable[str]) -> Mapping[str, str]:
         kind, equals, resource = text.partition("=")
         if not equals or not resource or kind not in resources:
             known = ", ".join(resources)
-            raise PluginError(f"--costs-to {text}: write KIND=RESOURCE, with a kind out of: {known}")
+            meant = did_you_mean(kind, resources) if equals and resource else ""
+            raise PluginError(f"--costs-to {text}: write KIND=RESOURCE, with a kind out of: {known}{meant}")
         resources[kind] = resource
     return resources

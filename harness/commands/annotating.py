@@ -10,6 +10,7 @@ from numaproof.errors import UserError
 from numaproof.harness.commands.output_file import write_output
 from numaproof.harness.report.annotations import Annotation, code_quality, github_commands
 from numaproof.harness.report.job_summary import job_summary
+from numaproof.near import did_you_mean
 
 _FORMS = "auto, none, github, github=FILE or gitlab=FILE"
 
@@ -40,7 +41,8 @@ def parse_annotations(text: str, environment: Mapping[str, str]) -> Annotating:
     if text in ("none", "github"):
         return Annotating(text, None)
     if system not in ("github", "gitlab") or not file:
-        raise UserError(f"--annotations {text}: give {_FORMS}")
+        meant = did_you_mean(system, ("auto", "none", "github", "gitlab"))
+        raise UserError(f"--annotations {text}: give {_FORMS}{meant}")
     return Annotating(system, Path(file))
 
 

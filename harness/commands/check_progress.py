@@ -1,31 +1,24 @@
 """How far `numaproof check` is, on stderr: lines, and in a terminal also what goes on now, and for how long."""
 
 import contextlib
-import os
 import sys
 from collections.abc import Callable, Iterator
 
-from rich.console import Console
-from rich.progress import Progress as Bar
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-
+from numaproof.harness.commands.live_line import is_live, live_line
 from numaproof.harness.conformance.progress import Progress
 
 
 @contextlib.contextmanager
 def progress_shown() -> Iterator[Callable[[Progress], None]]:
     """What takes each step of a run; at the end nothing stands in the terminal but the lines."""
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+    if not is_live():
         yield _log
         return
-    console = Console(stderr=True, highlight=False, markup=False)
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None)
+    with live_line() as (keep, say):
 
         def tell(progress: Progress) -> None:
-            bar.console.print(str(progress), soft_wrap=True)
-            bar.update(task, description=_now(progress))
+            keep(str(progress))
+            say(_now(progress))
 
         yield tell
 

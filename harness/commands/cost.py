@@ -65,7 +65,9 @@ def add_arguments(parser: Parser) -> None:
         " cost; chosen, cost, optimal. Of a machine alone: nodes with id, distances, memory, cpus; devices with"
         " address, resource, numa_node, bridges; links with between and cost",
     )
-    form.add_argument("--svg", metavar="FILE", type=Path, help="draw it into this file instead, as a picture")
+    form.add_argument(
+        "--svg", metavar="FILE", type=Path, help="draw it into this file instead, as a picture; - prints it"
+    )
     explain = add_command(actions, "explain", "why this set: walk, search, proof, what weighs most, unlisted pairs")
     _add_common(explain)
     explain.add_argument(
@@ -129,6 +131,9 @@ def _graph(found: Answer, args: argparse.Namespace) -> None:
         return
     if args.svg is None:
         _print(graph_lines(found))
+        return
+    if str(args.svg) == "-":
+        print(svg(found), end="")
         return
     write_output(args.svg, svg(found))
     print(f"{args.svg}: {len(found.graph.vertices)} vertices in {len(found.graph.layers)} layers")

@@ -4,6 +4,7 @@ import argparse
 import json
 
 from numaproof.harness.arguments import Parser
+from numaproof.harness.commands.live_line import steps_told
 from numaproof.harness.runtimes.image.build import ensure_image
 
 EXAMPLES = ("numaproof image",)
@@ -16,6 +17,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Find or build the image, and print its tag."""
-    tag = ensure_image()
+    with steps_told() as tell:
+        tag = ensure_image(tell)
     print(json.dumps({"image": tag}) if args.json else tag)
     return 0

@@ -110,7 +110,7 @@ def _list(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(parts, indent=2))
         return 0
-    table = Table(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False, header_style="bold" if wants_colour() else "")
     table.add_column("NAME")
     for column in ("PACKAGES", "NODES", "CPUS", "MEMORY", "DEVICES"):
         table.add_column(column, justify="right")
@@ -161,6 +161,9 @@ def _present(machine: Machine, args: argparse.Namespace) -> int:
 def _draw(machine: Machine, file: Path) -> None:
     from numaproof.harness.drawing.svg import draw_svg  # noqa: PLC0415 (who reads a text needs no SVG)
 
+    if str(file) == "-":
+        print(draw_svg(Scene(machine)), end="")
+        return
     write_output(file, draw_svg(Scene(machine)))
     print(f"{file}: {machine.name}: {headline(machine)}")
 

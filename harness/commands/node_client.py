@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -235,6 +236,12 @@ def _control(root: Path) -> Iterator[api_grpc.ControlStub]:
     path = root.absolute() / "control.sock"
     if not fits(path):
         raise UserError(f"{path}: is longer than a unix socket's path can be; no node is there, give the --root of one")
+    # gRPC would say the same in many words of its own.
+    try:
+        with socket.socket(socket.AF_UNIX) as knock:
+            knock.connect(str(path))
+    except OSError as error:
+        raise _nobody(root, error) from None
     address = f"unix:{path}"
     with grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)]) as channel:
         try:
@@ -243,10 +250,10 @@ def _control(root: Path) -> Iterator[api_grpc.ControlStub]:
             if not isinstance(error, grpc.Call):
                 raise
             if error.code() == grpc.StatusCode.UNAVAILABLE:
-                raise _nobody(root, error.details()) from None
+                raise _nobody(root, "it has ended, or was restarted") from None
             raise UserError(str(error.details())) from None
 
 
 def _nobody(root: Path, why: object) -> UserError:
-    what = " ".join(str(why).split())[:200]
+    what = why.strerror if isinstance(why, OSError) and why.strerror else str(why)
     return UserError(f"{root}: no node answers there ({what}); start one, or give the --root of one")

@@ -161,8 +161,8 @@ def _matcher(expression: str) -> Callable[[str], bool]:
 
     try:
         compiled = pytests.Expression.compile(expression)
-    except (SyntaxError, getattr(pytests, "ParseError", SyntaxError)) as error:
-        told = str(error).partition(" (")[0]
+    except (SyntaxError, getattr(pytests, "ParseError", SyntaxError)):
+        told = "is not made of names with `and`, `or`, `not` between them"
         raise UserError(
             f"-k {shlex.quote(expression)}: {told}; write parts of ids: dgx and not (pod or none)"
         ) from None
@@ -192,6 +192,7 @@ def _run(
     remove_stale()
     runtime = select_runtime(args.runtime)
     _reap(runtime)
+    _make_image(runtime)
     with OutFolder(args.out) as out:
         code = _run_in(out, selection, machines, runtime, annotating, args)
     _reap(runtime)
@@ -328,6 +329,16 @@ def _machines(listed: Sequence[Instance], given: Sequence[str]) -> dict[str, Mac
             where = "--machine" if one.machine in given else f"{path}: matrix.machine"
             raise UserError(f"{where}: {error}") from error
     return machines
+
+
+def _make_image(runtime: str) -> None:
+    """Build the image of containers here, where each step can be told: workers would do it in silence."""
+    if runtime == "docker":
+        from numaproof.harness.commands.live_line import steps_told  # noqa: PLC0415 (rich takes long to import)
+        from numaproof.harness.runtimes.image.build import ensure_image  # noqa: PLC0415 (as the SDK does)
+
+        with steps_told() as tell:
+            ensure_image(tell)
 
 
 def _reap(runtime: str) -> None:

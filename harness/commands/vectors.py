@@ -2,10 +2,13 @@
 
 import argparse
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from numaproof.harness.arguments import Parser
+from numaproof.harness.commands.live_line import is_live, live_line
 from numaproof.harness.vectors.kinds import KINDS, RecordKind, find_kind, kind_of
 from numaproof.harness.vectors.replay import Outcome, replay_file
 
@@ -40,13 +43,14 @@ def run(args: argparse.Namespace) -> int:
     files = []
     all_reproduced = True
     for path, kind in jobs:
-        outcome = replay_file(path, kind)
+        with _watched(path, 0 if args.json else args.show) as tell:
+            outcome = replay_file(path, kind, tell)
         all_reproduced = all_reproduced and not outcome.differing
         if args.json:
             files.append(_as_json(outcome, kind))
         else:
+            _tell_rest(outcome, args.show)
             print(f"{path}: {outcome.reproduced} of {outcome.total} reproduced", flush=True)
-            _show(outcome, args.show)
     if args.json:
         print(json.dumps({"files": files}, indent=2))
     return 0 if all_reproduced else 1
@@ -62,11 +66,31 @@ def _as_json(outcome: Outcome, kind: RecordKind) -> dict[str, Any]:
     }
 
 
-def _show(outcome: Outcome, most: int) -> None:
-    for difference in outcome.differing[: max(most, 0)]:
-        print(f"  {outcome.path}:{difference.line}")
-        for detail in difference.details:
-            print(f"    {detail}")
+@contextmanager
+def _watched(path: Path, most: int) -> Iterator[Callable[[Outcome], None]]:
+    """What prints the first differences as they occur, and in a terminal how far the file is."""
+    printed = 0
+
+    def show_new(outcome: Outcome) -> None:
+        nonlocal printed
+        for difference in outcome.differing[printed : max(most, 0)]:
+            details = "".join(f"  {detail}\n" for detail in difference.details)
+            print(f"{path}:{difference.line}\n{details}", end="", flush=True)
+            printed += 1
+
+    if not is_live():
+        yield show_new
+        return
+    with live_line() as (_, say):
+
+        def tell(outcome: Outcome) -> None:
+            show_new(outcome)
+            say(f"{path}: {outcome.total} replayed, {len(outcome.differing)} differ")
+
+        yield tell
+
+
+def _tell_rest(outcome: Outcome, most: int) -> None:
     hidden = len(outcome.differing) - max(most, 0)
     if hidden > 0:
-        print(f"  and {hidden} more (--show {len(outcome.differing)} shows all)")
+        print(f"{outcome.path}: {hidden} more differ (--show {len(outcome.differing)} shows all)")

@@ -45,6 +45,12 @@ GATES = {
 _LONGEST_TOLD = 60  # characters of a value that a message repeats
 KIND, VERSION = "KubeletConfiguration", "kubelet.config.k8s.io/v1beta1"
 
+_RESERVED = ("cpu", "memory", "ephemeral-storage", "pid")  # and huge pages of every size
+# What the kubelet may evict by; it refuses others.
+_SIGNALS = (
+    *("memory.available", "allocatableMemory.available", "pid.available"),
+    *(f"{disk}.{what}" for disk in ("nodefs", "imagefs", "containerfs") for what in ("available", "inodesFree")),
+)
 DEFAULT_EVICTION = {"memory.available": "100Mi"}  # the part of the kubelet's defaults that has to do with memory
 
 
@@ -239,10 +245,10 @@ def _amount(where: str, text: Any) -> Fraction:
 def _amounts(setting: Setting | None) -> dict[str, Fraction]:
     amounts: dict[str, Fraction] = _table(setting, _amount, "cpu: 500m, memory: 1Gi")
     for name in amounts:
-        if name not in ("cpu", "memory", "ephemeral-storage", "pid") and not name.startswith("hugepages-"):
+        if name not in _RESERVED and not name.startswith("hugepages-"):
             where = setting.where if setting else ""
-            known = "cpu, memory, ephemeral-storage, pid or hugepages-SIZE"
-            raise UserError(f"{where}: {name[:_LONGEST_TOLD]}: cannot be reserved; choose {known}")
+            choose = f"choose {', '.join(_RESERVED)} or hugepages-SIZE{did_you_mean(name, _RESERVED)}"
+            raise UserError(f"{where}: {name[:_LONGEST_TOLD]}: cannot be reserved; {choose}")
     return amounts
 
 
@@ -264,7 +270,8 @@ def _reserved_memory(setting: Setting | None) -> dict[int, dict[str, int]]:
         for resource, text in entry["limits"].items():
             here = f"{where}: limits: {resource}"
             if resource != "memory" and not str(resource).startswith("hugepages-"):
-                raise UserError(f"{here}: only memory and hugepages-SIZE can be reserved on a NUMA node")
+                meant = did_you_mean(resource, ["memory", "hugepages-2Mi", "hugepages-1Gi"])
+                raise UserError(f"{here}: only memory and hugepages-SIZE can be reserved on a NUMA node{meant}")
             amount = value(_amount(here, text))
             if amount == 0:
                 raise UserError(f"{here}: may not be zero for NUMA node {node}; leave it out")
@@ -276,6 +283,10 @@ def _reserved_memory(setting: Setting | None) -> dict[int, dict[str, int]]:
 
 def _eviction(setting: Setting | None, merge: Setting | None) -> dict[str, str]:
     given = _table(setting, lambda _where, one: str(one), 'memory.available: "100Mi"')
+    for name in given:
+        if name not in _SIGNALS:
+            told = f"{name[:_LONGEST_TOLD]}: is not an eviction signal; choose one of {', '.join(_SIGNALS)}"
+            raise UserError(f"{setting.where if setting else ''}: {told}{did_you_mean(name, _SIGNALS)}")
     text = given.get("memory.available")
     if text is not None and setting is not None:
         where = f"{setting.where}: memory.available"

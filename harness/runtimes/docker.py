@@ -37,7 +37,7 @@ def connect(host: str | None = None) -> docker.DockerClient:
         client.ping()
     except (docker.errors.DockerException, requests.exceptions.RequestException, OSError, ValueError) as error:
         raise UserError(
-            f"no Docker engine answers at {where} ({_one_line(error)}); start one, or take --runtime namespace"
+            f"no Docker engine answers at {where} ({_reason(error)}); start one, or take --runtime namespace"
         ) from error
     return client
 
@@ -47,6 +47,17 @@ def _knock(where: str) -> None:
     if where.startswith("unix://"):
         with socket.socket(socket.AF_UNIX) as probe:
             probe.connect(where.removeprefix("unix://"))
+
+
+def _reason(error: BaseException) -> str:
+    """What the system said at the bottom of a library's error, or else all of it."""
+    found = _one_line(error)
+    below: BaseException | None = error
+    while below is not None:
+        if isinstance(below, OSError) and below.strerror:
+            found = below.strerror
+        below = below.__cause__ or below.__context__
+    return found
 
 
 def _one_line(what: object) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from numaproof.errors import UserError
 from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.selection import Selection
+from numaproof.near import did_you_mean
 
 
 def policy_of(instance: Instance) -> str:
@@ -22,7 +23,8 @@ def check_themes(themes: list[str], selection: Selection) -> None:
     known = {one.scenario.theme for one in selection.instances}
     for theme in themes:
         if theme not in known:
-            raise UserError(f"--theme {theme}: is not a theme of what is selected (it has: {', '.join(sorted(known))})")
+            has = f"it has: {', '.join(sorted(known))}"
+            raise UserError(f"--theme {theme}: is not a theme of what is selected ({has}){did_you_mean(theme, known)}")
 
 
 def narrowed(selection: Selection, keep: Callable[[Instance], bool]) -> Selection:

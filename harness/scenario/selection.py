@@ -103,5 +103,7 @@ def _check_file(file: Path) -> str:
     if not file.is_file():
         raise UserError(f"{file}: is not a file that can be read twice; give a regular file")
     if "[" in str(file) or "::" in str(file):
-        raise UserError(f"{file}: pytest takes `[` and `::` for parts of a test's name; rename the file or its folder")
+        raise UserError(
+            f"{file}: `[` and `::` are for instances, as in FILE::ID[VALUES]; rename the file or its folder"
+        )
     return str(file)

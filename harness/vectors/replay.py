@@ -1,5 +1,6 @@
 """Replays files of recorded decisions and counts what comes out as recorded."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,14 +31,22 @@ class Outcome:
         return self.total - len(self.differing)
 
 
-def replay_file(path: Path, kind: RecordKind) -> Outcome:
-    """Replay every line of a file; a line without what its kind records is a UserError."""
+def _nobody(outcome: Outcome) -> None:
+    """Who waits for the end."""
+
+
+def replay_file(path: Path, kind: RecordKind, tell: Callable[[Outcome], None] = _nobody) -> Outcome:
+    """Replay every line of a file; a line without what its kind records is a UserError.
+
+    `tell` is told after each line how it stands.
+    """
     outcome = Outcome(path)
     for line, case in read_cases(path):
         outcome.total += 1
         details = _details(case, kind, f"{path}:{line}")
         if details:
             outcome.differing.append(Difference(line, details))
+        tell(outcome)
     if not outcome.total:
         raise UserError(f"{path}: holds no recorded decision (one JSON object a line)")
     return outcome

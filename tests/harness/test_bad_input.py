@@ -1,5 +1,6 @@
 """Bad input over all commands: one line on stderr (where, what, remedy), exit code 2, and nothing left behind."""
 
+import re
 import shlex
 import subprocess
 import sys
@@ -151,6 +152,26 @@ BAD = {
     "node --root /proc/x --machine laptop --cpu-manager-policy-options full-pcpus=true": (
         *("--cpu-manager-policy-options", "full-pcpus", "did you mean full-pcpus-only?"),
     ),
+    "node --root /proc/x --machine laptop --eviction-hard 'memory.avalable<100Mi'": (
+        *("--eviction-hard: memory.avalable: is not an eviction signal", "did you mean memory.available?"),
+    ),
+    "node --root /proc/x --machine laptop --kube-reserved cup=1": (
+        *("--kube-reserved: cup: cannot be reserved", "did you mean cpu?"),
+    ),
+    "node --root /proc/x --machine laptop --reserved-memory 0:memroy=1Gi": (
+        *("--reserved-memory[0]: limits: memroy", "did you mean memory?"),
+    ),
+    "node --root /proc/x --machine laptop --register-with-taints a=b:NoScheduel": (
+        *("--register-with-taints", "'NoScheduel'", "did you mean NoSchedule?"),
+    ),
+    "node --root /proc/x --machine laptop --feature-gates TopologyManger=true": (
+        *("--feature-gates", "TopologyManger", "did you mean TopologyManager?"),
+    ),
+    "plugin gpu --sysfs-root / --costs pci --costs-to nci=a/b --dry-run": ("--costs-to nci=a/b", "did you mean nic?"),
+    "run views -k 'dgx restricted'": ("-k 'dgx restricted'", "and", "write parts of ids"),
+    "run views -k 'dgx and ('": ("-k 'dgx and ('", "write parts of ids"),
+    "run --theme view": ("--theme view", "did you mean views?"),
+    "run views --annotations gitub": ("--annotations gitub", "did you mean github?"),
     "plugin generic --fault Allocate=explode --dir /proc/x": ("Allocate=explode", "known: "),
     "plugin generic --fault Alocate=hang --dir /proc/x": ("Alocate", "did you mean Allocate?"),
     "plugin generic --fault Allocate=error:UNAVAILBLE --dir /proc/x": ("UNAVAILBLE", "did you mean UNAVAILABLE?"),
@@ -184,6 +205,10 @@ BAD = {
     "plugin gpu --costs-to nic=a/b": ("--costs-to", "--costs pci"),
 }
 ALL = USAGE | BAD
+# What is said is ours: no words of the libraries, and none that only who knows Python understands.
+FOREIGN = re.compile(
+    r"Errno|Traceback|Error:|Exception|rpc|grpc|pytest|xdist|argparse|urllib3|HTTPConnection|all addresses|<class"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -210,6 +235,7 @@ def test_bad_input_is_told_in_a_line(line: str, tmp_path: Path, capsys: pytest.C
     assert err.startswith("numaproof: ")
     assert err.count("\n") == 1
     assert [words for words in ALL[line] if words not in err] == [], err
+    assert FOREIGN.findall(err.replace(str(tmp_path), "")) == [], err
     assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()} == FILES.keys()
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"stories"}
 

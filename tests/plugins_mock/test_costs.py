@@ -168,7 +168,7 @@ def test_the_program_looks_itself(tmp_path: Path) -> None:
         ),
         (
             ["--sysfs-root", "{tree}", "--costs", "pci", "--costs-to", "tpu=a/b"],
-            "--costs-to tpu=a/b: write KIND=RESOURCE, with a kind out of: gpu, nic, rdma, fpga, qat",
+            "--costs-to tpu=a/b: write KIND=RESOURCE, with a kind out of: gpu, nic, rdma, fpga, qat; did you mean gpu?",
         ),
     ],
 )

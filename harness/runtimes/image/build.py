@@ -10,7 +10,7 @@ import io
 import os
 import sys
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
@@ -30,19 +30,32 @@ _BASE = f"numaproof-base:{SUITE}-{hashlib.sha256(INCLUDES.encode()).hexdigest()[
 _DOCKERFILE = "numaproof/harness/runtimes/image/Dockerfile"
 
 
-def ensure_image() -> str:
-    """The tag of an image with exactly our present code, built when the engine does not hold it yet."""
+def _nobody(step: str) -> None:
+    """Who wants to know no steps."""
+
+
+def ensure_image(tell: Callable[[str], None] = _nobody) -> str:
+    """The tag of an image with exactly our present code, built when the engine does not hold it yet.
+
+    `tell` is told each step of the building, which takes minutes.
+    """
     sources = _sources()
     tag = f"numaproof:{_content_hash(sources)}"
     client = connect()
     try:
         with _one_at_a_time():
             if not has_image(client, tag):
+                tell(f"building the image {tag}, once for this version of numaproof; it takes minutes")
                 if not has_image(client, _BASE):
                     with run_directory("base", on_disk=True) as directory:
+                        tell("step 1 of 3: a small Debian, from this host's mirror")
                         import_image(client, make_base(directory), _BASE)
                 with run_directory("image", on_disk=True) as directory:
-                    build_image(client, _context(sources, _collect_packages(directory)), tag, {"BASE": _BASE})
+                    tell("step 2 of 3: Python packages")
+                    context = _context(sources, _collect_packages(directory))
+                    tell("step 3 of 3: the image of both, with our code")
+                    build_image(client, context, tag, {"BASE": _BASE})
+                tell("the image is built")
     except OSError as error:
         raise UserError(
             f"the image cannot be made: {error}; TMPDIR names another directory for what it is made of"

@@ -297,6 +297,16 @@ def test_a_huge_file_is_one_line(capsys: pytest.CaptureFixture[str], place: Path
     refused(capsys, "is larger than", "solve", file, *NO_COSTS)
 
 
+def test_a_picture_may_be_printed(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
+    before = contents(place)
+    printed = "\n".join(output(capsys, "graph", FPGA_QAT, *ONE_OF_EACH, "--svg", "-"))
+    assert ElementTree.fromstring(printed).tag.endswith("svg")
+    assert contents(place) == before
+
+
 @pytest.mark.parametrize("target", ["no/such/graph.svg", "taken", "costs.yaml/graph.svg"])
 def test_a_picture_that_cannot_be_written_leaves_nothing(
     capsys: pytest.CaptureFixture[str], place: Path, target: str

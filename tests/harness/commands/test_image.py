@@ -8,12 +8,20 @@ from numaproof.harness.cli import main
 from numaproof.harness.runtimes.docker import connect, engine_answers, has_image
 
 
-def test_without_an_engine_it_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ("unix:///nonexistent/docker.sock", "No such file or directory"),
+        ("tcp://127.0.0.1:1", "Connection refused"),
+    ],
+)
+def test_without_an_engine_it_says_so(
+    where: str, why: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", where)
     assert main(["image"]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith("numaproof: no Docker engine answers at unix:///nonexistent/docker.sock")
-    assert told.count("\n") == 1
+    told = f"no Docker engine answers at {where} ({why}); start one, or take --runtime namespace"
+    assert capsys.readouterr().err == f"numaproof: {told}\n"
 
 
 @pytest.mark.skipif(not engine_answers(), reason="no Docker engine answers, and none could be started")
@@ -28,3 +36,23 @@ def test_it_is_found_again(capsys: pytest.CaptureFixture[str]) -> None:
         client.close()
     assert main(["image"]) == 0
     assert capsys.readouterr().out.strip() == tag
+
+
+@pytest.mark.skipif(not engine_answers(), reason="no Docker engine answers, and none could be started")
+def test_the_steps_of_building_it_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["image"]) == 0
+    tag = capsys.readouterr().out.strip()
+    client = connect()
+    try:
+        client.images.remove(tag, force=True)
+    finally:
+        client.close()
+    assert main(["image"]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{tag}\n"
+    first, *steps, last = err.splitlines()
+    assert first.startswith(f"building the image {tag}, ")
+    assert [step.partition(":")[0] for step in steps] == ["step 2 of 3", "step 3 of 3"]  # Debian is there already
+    assert last == "the image is built"
+    assert main(["image"]) == 0
+    assert capsys.readouterr().err == ""  # it is there: nothing to tell

@@ -218,6 +218,26 @@ def test_show_and_read_draw_a_picture_into_a_file(capsys: pytest.CaptureFixture[
     assert sorted(path.name for path in place.iterdir()) == ["old.svg", "tree"]
 
 
+def test_a_picture_may_be_printed(
+    capsys: pytest.CaptureFixture[str], place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
+    output(capsys, "show", "laptop", "--svg", "file.svg")
+    assert output(capsys, "show", "laptop", "--svg", "-") == (place / "file.svg").read_text()
+    assert [path.name for path in place.iterdir()] == ["file.svg"]
+
+
+def test_every_machine_that_a_scenario_runs_on_is_listed_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--list", "--json"]) == 0
+    machines = {one["machine"] for one in json.loads(capsys.readouterr().out)["instances"]}
+    listed = json.loads(output(capsys, "list", "--json"))
+    known = {one["name"] for part in listed.values() for one in part}
+    by_name = {name for name in machines if re.fullmatch(r"[\w-]+", name)}  # others are hwloc strings
+    assert by_name <= known | {"host"}
+    for name in sorted(machines):
+        assert output(capsys, "show", name, "--json")
+
+
 @pytest.mark.parametrize(("file", "why"), [("no/such/folder.svg", "No such file"), (".", "directory")])
 def test_a_picture_that_cannot_be_written_is_one_line(
     capsys: pytest.CaptureFixture[str], place: Path, file: str, why: str

@@ -242,7 +242,7 @@ def test_an_instance_whose_worker_died_is_a_failure_in_the_results(
     assert done.returncode == 1, done.stdout
     [suite] = check_shape((place / "out/junit.xml").read_text())
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
-    assert "crashed while running" in str(suite.findtext("testcase[@classname='theme/wrong']/failure"))
+    assert "the process that ran it died" in str(suite.findtext("testcase[@classname='theme/wrong']/failure"))
     outcomes = {one["id"]: one["outcome"] for one in summary(place)["results"]}
     assert outcomes == {"theme/own[laptop-restricted-pod]": "passed", "theme/wrong[laptop-restricted-pod]": "failed"}
 
@@ -436,7 +436,10 @@ def test_what_cannot_be_a_scenario_is_told_in_a_line(place: Path, capsys: pytest
     good = file.read_text()
     (place / "theme/dir.yaml").mkdir()
     assert "no scenario lies in this folder" in refusal(capsys, place / "theme/dir.yaml")
-    for name, told in {"x.txt": "a scenario's name ends in .yaml or .yml", "a[b].yaml": "pytest takes `[`"}.items():
+    for name, told in {
+        "x.txt": "a scenario's name ends in .yaml or .yml",
+        "a[b].yaml": "`[` and `::` are for instances",
+    }.items():
         (place / "theme" / name).write_text(good)
         assert f"{place}/theme/{name}: {told}" in refusal(capsys, place / "theme" / name)
         (place / "theme" / name).unlink()

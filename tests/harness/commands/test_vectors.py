@@ -3,12 +3,18 @@
 import gzip
 import json
 import lzma
+import os
+import pty
+import select
+import subprocess
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
 from numaproof.harness.cli import main
+from tests.harness.commands.stories import NUMAPROOF
+from tests.waiting import wait_until
 
 GOOD: dict[str, Any] = {
     "numa_nodes": [0, 1],
@@ -24,6 +30,11 @@ WRONG = {**GOOD, "admit": False}
 
 def lines(*cases: dict[str, Any]) -> bytes:
     return b"".join(json.dumps(case).encode() + b"\n" for case in cases)
+
+
+def kept_open(pipe: Path) -> IO[bytes]:
+    """A pipe's end to write to, whether anybody reads it yet or not."""
+    return os.fdopen(os.open(pipe, os.O_RDWR), "wb", buffering=0)
 
 
 def test_plain_and_compressed_files_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,12 +53,61 @@ def test_differences_are_shown_and_fail(tmp_path: Path, capsys: pytest.CaptureFi
     file.write_bytes(lines(GOOD, WRONG, WRONG, WRONG))
     assert main(["vectors", "--kind", "merge", "--show", "2", str(file)]) == 1
     assert capsys.readouterr().out.splitlines() == [
+        f"{file}:2",
+        "  admit: recorded False, answered True",
+        f"{file}:3",
+        "  admit: recorded False, answered True",
+        f"{file}: 1 more differ (--show 3 shows all)",
         f"{file}: 1 of 4 reproduced",
-        f"  {file}:2",
-        "    admit: recorded False, answered True",
-        f"  {file}:3",
-        "    admit: recorded False, answered True",
-        "  and 1 more (--show 3 shows all)",
+    ]
+
+
+def test_differences_are_told_as_they_occur(tmp_path: Path) -> None:
+    pipe = tmp_path / "merge.jsonl"
+    os.mkfifo(pipe)
+    # Buffered, as it is for a user.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with (
+        (tmp_path / "told").open("w") as told,
+        subprocess.Popen([*NUMAPROOF, "vectors", str(pipe)], stdout=told, env=environment) as one,
+    ):
+        with kept_open(pipe) as records:
+            records.write(lines(GOOD, WRONG, GOOD))
+            wait_until(lambda: f"{pipe}:2\n" in (tmp_path / "told").read_text(), "the difference of line 2")
+            records.write(lines(WRONG))
+        assert one.wait() == 1
+    assert (tmp_path / "told").read_text().splitlines()[-1] == f"{pipe}: 2 of 4 reproduced"
+
+
+def test_a_terminal_shows_how_far_it_is(tmp_path: Path) -> None:
+    pipe = tmp_path / "merge.jsonl"
+    os.mkfifo(pipe)
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200"}
+    said = b""
+
+    def is_shown(words: str) -> bool:
+        nonlocal said
+        while select.select([ours], [], [], 0)[0]:
+            said += os.read(ours, 4096)
+        return words.encode() in said
+
+    try:
+        # Its answer goes to a file: nothing of the line that changes may.
+        with (tmp_path / "told").open("w") as told:
+            one = subprocess.Popen([*NUMAPROOF, "vectors", str(pipe)], stdout=told, stderr=theirs, env=environment)
+        with one, kept_open(pipe) as records:
+            records.write(lines(GOOD, WRONG, GOOD))
+            wait_until(lambda: is_shown("3 replayed, 1 differ"), "the counts")
+            records.write(lines(GOOD))
+            wait_until(lambda: is_shown("4 replayed, 1 differ"), "the next counts")
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert (tmp_path / "told").read_text().splitlines() == [
+        f"{pipe}:2",
+        "  admit: recorded False, answered True",
+        f"{pipe}: 3 of 4 reproduced",
     ]
 
 

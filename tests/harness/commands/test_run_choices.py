@@ -1,0 +1,110 @@
+"""`numaproof run`: which instances are chosen, where it stops, and a folder that holds one run's results."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from numaproof.harness.cli import main
+from tests.harness.commands.stories import NUMAPROOF, story
+from tests.places import short_directory
+
+POD = {"name": "p", "containers": [{"name": "c", "requests": {"cpu": 1}}]}
+POLICIES = ["none", "best-effort", "restricted", "single-numa-node"]
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    with short_directory() as place:
+        yield place
+
+
+def wrong(place: Path, **words: Any) -> Path:
+    """A scenario whose every instance fails."""
+    steps = [{"admit": POD, "expect": {"reason": "TopologyAffinityError"}}]
+    return story(place, "wrong", steps=steps, plugins=[], **words)
+
+
+def ran(place: Path, *words: object) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
+    """A run with one worker, as a program, and its summary."""
+    command = [*NUMAPROOF, "run", "--runtime", "process", "-n", "1", "--out", str(place / "out"), *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=place)
+    return done, json.loads((place / "out/summary.json").read_text())
+
+
+def listed(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    assert main(["run", "--list", "--json", *words]) == 0
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["instances"]
+    return found
+
+
+def test_of_all_instances_those_of_policies_scopes_and_themes_are_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    everything = listed(capsys)
+    for option, value, part in (
+        ("--theme", "views", lambda one: one["theme"] == "views"),
+        ("--scope", "pod", lambda one: one["values"].get("scope") == "pod"),
+        ("--policy", "restricted", lambda one: one["values"].get("policy") == "restricted"),
+    ):
+        chosen = listed(capsys, option, value)
+        assert 0 < len(chosen) < len(everything)
+        # What says nothing of it in its matrix may have it from its kubelet's configuration.
+        assert {one["id"] for one in everything if part(one)} <= {one["id"] for one in chosen}
+        name = option.removeprefix("--")
+        assert [one["id"] for one in chosen if name in one["values"] and not part(one)] == []
+
+
+def test_an_option_twice_means_either_and_two_options_both(capsys: pytest.CaptureFixture[str]) -> None:
+    def ids(*words: str) -> set[str]:
+        return {one["id"] for one in listed(capsys, *words)}
+
+    restricted, none = ids("--policy", "restricted"), ids("--policy", "none")
+    assert ids("--policy", "restricted", "--policy", "none") == restricted | none
+    assert ids("--policy", "restricted", "--scope", "pod") == restricted & ids("--scope", "pod")
+
+
+def test_parts_of_ids_choose_with_and_or_not(capsys: pytest.CaptureFixture[str]) -> None:
+    everything = {one["id"] for one in listed(capsys)}
+    chosen = {one["id"] for one in listed(capsys, "-k", "DGX and not (restricted or container)")}
+    assert chosen == {one for one in everything if "dgx" in one and "restricted" not in one and "container" not in one}
+    assert chosen
+
+
+def test_it_stops_at_the_first_failure_when_asked(place: Path) -> None:
+    file = wrong(place, matrix={"policy": POLICIES, "machine": ["laptop"]})
+    done, summary = ran(place, file)
+    assert (done.returncode, summary["totals"]["failed"], summary["cut"]) == (1, len(POLICIES), False)
+    done, summary = ran(place, file, "-x")
+    assert (done.returncode, summary["totals"]["failed"], summary["cut"]) == (1, 1, True)
+
+
+def test_all_of_a_failure_is_told_when_asked(place: Path) -> None:
+    file = wrong(place)
+    short, full = (ran(place, file, *words)[0].stdout for words in ((), ("-v",)))
+    assert "again: numaproof run " not in short
+    assert "again: numaproof run " in full
+
+
+def test_a_folder_holds_the_last_run_alone_and_what_is_not_ours(place: Path) -> None:
+    two = story(place, matrix={"policy": ["restricted"], "machine": ["laptop", "xeon-2s"]})
+    _, summary = ran(place, two)
+    assert {one["machine"] for one in summary["results"]} == {"laptop", "xeon-2s"}
+    (place / "out/notes.txt").write_text("mine")
+    done, summary = ran(place, two, "--machine", "laptop")
+    assert (done.returncode, {one["machine"] for one in summary["results"]}) == (0, {"laptop"})
+    out = place / "out"
+    assert sorted(path.name for path in out.iterdir()) == [
+        *("index.html", "junit.xml", "machines", "notes.txt", "summary.json")
+    ]
+    assert {path.stem for path in (out / "machines").iterdir()} == {"laptop"}
+    assert "xeon-2s" not in (out / "junit.xml").read_text() + (out / "index.html").read_text()
+
+
+def test_a_run_that_is_refused_leaves_the_results_of_the_last_one(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, summary = ran(place, story(place))
+    assert main(["run", str(place / "theme/own.yaml"), "--out", str(place / "out"), "--machine", "labtop"]) == 2
+    assert json.loads((place / "out/summary.json").read_text()) == summary
