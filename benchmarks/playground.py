@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page
 
 from benchmarks.timing import judge
 from numaproof.harness.intake.pasted import Texts
-from numaproof.harness.serve.saved import link_part
+from tests.harness.serve.links import link_part
 from tests.pages.browser import CHROMIUM, chromium, shown
 from tests.pages.serving import serving
 

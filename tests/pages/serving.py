@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
+ENDED = "numaproof: ended by SIGTERM; nothing is left behind\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,6 @@ def serving(*arguments: str) -> Iterator[Server]:
             server = Server(process, found[1])
             yield server
             if process.poll() is None:
-                assert server.end() == ""
+                assert server.end() == ENDED
         finally:
             process.kill()

@@ -18,9 +18,9 @@ from numaproof.harness.cli import main
 from numaproof.harness.intake.pasted import Texts
 from numaproof.harness.report.pages.render import inlined
 from numaproof.harness.serve.page import examples
-from numaproof.harness.serve.saved import link_part
 from numaproof.harness.vocabulary import POLICIES, SCOPES
 from tests.fake_sysfs.texts.test_read_lscpu import HEADINGS as LSCPU
+from tests.harness.serve.links import link_part
 from tests.pages.browser import Seen, chromium, needs_browser, shown
 from tests.pages.serving import REPOSITORY, Server, serving
 
@@ -698,7 +698,7 @@ def test_a_server_that_is_gone_is_said_and_found_again(browser: Browser, tmp_pat
     with serving() as server, playground(browser, server) as seen:
         page = seen.page
         choose(page, 0)
-        assert server.end() == ""
+        assert server.end() == ENDED
         field_of_cpus(page).fill("3")
         settled(page)
         said = page.locator("#other")

@@ -43,11 +43,12 @@ def listed(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, An
 
 def test_of_all_instances_those_of_policies_scopes_and_themes_are_chosen(capsys: pytest.CaptureFixture[str]) -> None:
     everything = listed(capsys)
-    for option, value, part in (
+    parts: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
         ("--theme", "views", lambda one: one["theme"] == "views"),
         ("--scope", "pod", lambda one: one["values"].get("scope") == "pod"),
         ("--policy", "restricted", lambda one: one["values"].get("policy") == "restricted"),
-    ):
+    )
+    for option, value, part in parts:
         chosen = listed(capsys, option, value)
         assert 0 < len(chosen) < len(everything)
         # What says nothing of it in its matrix may have it from its kubelet's configuration.

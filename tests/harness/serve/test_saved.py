@@ -1,9 +1,7 @@
 """What somebody saved or shares holds all texts as they were; what is damaged is told in a line."""
 
-import base64
 import json
 import re
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +16,7 @@ from numaproof.harness.intake.pasted import Texts
 from numaproof.harness.serve.inputs import LARGEST_BODY
 from numaproof.harness.serve.saved import opened
 from tests.harness.serve.asking import serve_command
+from tests.harness.serve.links import deflated, link_part
 
 LINES = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("\n\r\t\"'\\ #:-</"), max_size=200)
 TEXTS = st.builds(
@@ -31,16 +30,8 @@ def saved(texts: Texts, *, indent: int | None = 2) -> bytes:
     return json.dumps({"numaproof": "playground 1", **texts.as_dict()}, indent=indent, ensure_ascii=False).encode()
 
 
-def deflated(content: bytes, level: int = 6) -> str:
-    """What stands behind a link's mark, as browsers make it: `deflate-raw`, in letters for addresses."""
-    packer = zlib.compressobj(level, wbits=-15)
-    return base64.urlsafe_b64encode(packer.compress(content) + packer.flush()).decode().rstrip("=")
-
-
 def link(texts: Texts, level: int = 6) -> str:
-    """A link as the page makes it: empty texts are left out."""
-    told = {name: text for name, text in texts.as_dict().items() if text}
-    return f"http://127.0.0.1:8000/#p1={deflated(json.dumps(told, ensure_ascii=False).encode(), level)}"
+    return f"http://127.0.0.1:8000/{link_part(texts, level)}"
 
 
 @given(texts=TEXTS)
