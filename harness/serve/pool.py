@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Coroutine, Sequence
@@ -101,8 +102,10 @@ class Pool:
         self._idle.put_nowait(process)
 
     async def _ended(self, process: Process) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
+        if process.returncode is None:
+            # Not by its own method: that asks whether it has ended, and takes the answer from who waits for it.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
         await process.wait()
         self._all.discard(process)
 
