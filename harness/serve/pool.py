@@ -7,7 +7,6 @@ import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Coroutine, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numaproof
@@ -18,11 +17,8 @@ MOST_WAITING = 16
 _PATIENCE = 0.5  # s that an answer nobody waits for may still take: less than a new process takes to start
 
 
-@dataclass(frozen=True, slots=True)
 class LimitError(Exception):
     """No answer, as a limit was met; the text is for whoever asked."""
-
-    text: str
 
 
 class Pool:

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from tests.harness.serve.asking import Command, Server, children_of, runs, serve
 from tests.harness.serve.slow import QUICK_BODY, SLOW_BODY
 from tests.waiting import wait_until
 
+ENDED = "the process that computed this ended, perhaps for want of memory; give less"
 NO_MEMORY = "this needs more memory than there is for an answer; give less"
 LONG = 3600  # s: a limit that no test waits for
 
@@ -60,7 +61,7 @@ def test_a_process_that_is_killed_while_it_answers_is_replaced() -> None:
         await asyncio.sleep(0)  # it has a process now
         for pid in before:
             os.kill(pid, signal.SIGKILL)
-        with pytest.raises(LimitError, match="the process that computed this ended, perhaps for want of memory"):
+        with pytest.raises(LimitError, match=ENDED):
             await asked
         await until(lambda: not before & set(pool.pids))
         await assert_answers(pool)
@@ -103,21 +104,26 @@ def test_a_process_that_nobody_ends_ends_itself() -> None:
         assert process.wait() == -signal.SIGALRM
 
 
-def test_an_answer_that_needs_too_much_memory_is_told_so_and_the_process_goes_on() -> None:
+def test_an_answer_that_needs_too_much_memory_is_told_so() -> None:
+    """By the process itself or, where Python cannot go on, by its end; the next answers are right."""
+
     async def act(pool: Pool) -> None:
         await assert_answers(pool)
-        before = set(pool.pids)
-        for pid in before:
+        for pid in pool.pids:
             [size] = re.findall(r"VmSize:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
             few = (int(size) << 10) + (1 << 20)
             _, most = resource.prlimit(pid, resource.RLIMIT_AS, (few, resource.prlimit(pid, resource.RLIMIT_AS)[1]))
             assert 1 << 30 <= most <= 2 << 30  # bytes: what there is for an answer
-        status, body = await pool.answer("explain", SLOW_BODY)
-        assert (status, json.loads(body)["errors"]) == (503, {"": NO_MEMORY})
-        for pid in before:
-            resource.prlimit(pid, resource.RLIMIT_AS, (most, most))
+        try:
+            status, body = await pool.answer("explain", SLOW_BODY)
+            told = json.loads(body)["errors"] if status == 503 else body
+        except LimitError as error:
+            told = {"": str(error)}
+        assert told in ({"": NO_MEMORY}, {"": ENDED})
+        for pid in pool.pids:
+            with suppress(ProcessLookupError):
+                resource.prlimit(pid, resource.RLIMIT_AS, (most, most))
         await assert_answers(pool)
-        assert set(pool.pids) == before
 
     pooled(act)
 
