@@ -213,7 +213,7 @@ def test_a_client_that_hangs_up_frees_its_process_and_is_no_fault() -> None:
             half.sendall(written("POST", "/api/explain", command.server.host, *command.server.of(QUICK_BODY)))
         assert command.server.post("/api/explain", QUICK_BODY).status == 200
         command.process.send_signal(signal.SIGTERM)
-        _, told = command.process.communicate()
+        _, told = command.last_words()
     assert told == "numaproof: ended by SIGTERM; nothing is left behind\n"
 
 
@@ -224,7 +224,7 @@ def test_no_process_outlives_the_server(number: signal.Signals, do_they_compute:
         assert len(workers) == WORKERS
         with all_computing(command.server, workers) if do_they_compute else nullcontext():
             command.process.send_signal(number)
-            command.process.communicate()
+            command.last_words()
             if number == signal.SIGKILL:
                 wait_until(lambda: not any(map(runs, workers)), "the end of its processes")
             assert not any(map(runs, workers))
