@@ -19,7 +19,7 @@ import pytest
 from numaproof.harness.serve import worker
 from numaproof.harness.serve.pool import MOST_WAITING, WORKERS, LimitError, Pool
 from numaproof.harness.serve.worker import HEAD
-from tests.harness.serve.asking import Command, Server, children_of, runs, serve_command, written
+from tests.harness.serve.asking import PATIENCE, Command, Server, children_of, runs, serve_command, written
 from tests.harness.serve.slow import QUICK_BODY, SLOW_BODY
 from tests.waiting import wait_until
 
@@ -101,7 +101,7 @@ def test_a_process_that_nobody_ends_ends_itself() -> None:
         assert process.stdin is not None
         process.stdin.write(order)
         process.stdin.flush()
-        assert process.wait() == -signal.SIGALRM
+        assert process.wait(PATIENCE) == -signal.SIGALRM
 
 
 def test_an_answer_that_needs_too_much_memory_is_told_so() -> None:

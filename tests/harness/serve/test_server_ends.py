@@ -11,7 +11,7 @@ from venv import EnvBuilder
 
 import pytest
 
-from tests.harness.serve.asking import Command, children_of, runs, serve_command, written
+from tests.harness.serve.asking import PATIENCE, Command, children_of, runs, serve_command, written
 from tests.harness.serve.slow import QUICK_BODY, SLOW_BODY
 from tests.waiting import wait_until
 
@@ -20,7 +20,7 @@ SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "S
 
 def assert_ended(command: Command, number: signal.Signals) -> None:
     """As any command that this signal ends: the code and the one line, and nothing of it is left."""
-    out, told = command.process.communicate()
+    out, told = command.last_words()
     assert (command.process.returncode, out) == (128 + number, "")
     assert told == f"numaproof: ended by {SIGNALS[number]}; nothing is left behind\n"
     with pytest.raises(ConnectionRefusedError):
@@ -79,6 +79,7 @@ def serve_fails(*arguments: str, python: str = sys.executable, **options: str) -
         capture_output=True,
         text=True,
         check=False,
+        timeout=PATIENCE,
         env={**os.environ, **options},
         cwd=Path(__file__).parents[3],
     )
@@ -105,7 +106,7 @@ def test_a_port_that_is_chosen_and_one_that_was_used_before() -> None:
         port = command.server.port
         assert command.server.get("/").status == 200
         command.process.send_signal(signal.SIGTERM)
-        command.process.wait()
+        command.last_words()
     with serve_command("--port", str(port)) as command:
         assert command.server.port == port
         assert command.server.get("/").status == 200
