@@ -78,11 +78,8 @@ def _in_place(text: str, document: int, path: Path, value: Any) -> str | None:
         if found is None:
             return _inserted(text, node, f"{_scalar(key)}: {_flow(_nested(left, value))}")
         if _is_null(found[1]) or not left:
-            # All behind the key's colon is the old value.
-            end = found[0].end_mark.index
-            start = text.find(":", end) + 1
-            if not start or text[end : start - 1].strip():  # `{key}` is one without a value, too
-                return None
+            # All behind the key's colon is the old value. `{key}` has none: what is made of it then is not taken.
+            start = text.find(":", found[0].end_mark.index) + 1
             return f"{text[:start]} {_flow(_nested(left, value))}{text[max(_end(found[1]), start) :]}"
         node = found[1]
     return None

@@ -58,7 +58,7 @@ def _computed(pool: Pool, kind: str) -> Callable[[Request], Awaitable[Response]]
                 raise ClientDisconnect
             status, found = work.result()
         except LimitError as error:
-            return _error(503, error.text)
+            return _error(503, str(error))
         finally:
             work.cancel()
             gone.cancel()

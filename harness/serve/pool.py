@@ -3,10 +3,10 @@
 import asyncio
 import contextlib
 import os
+import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Coroutine, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,11 +19,8 @@ _Found = TypeVar("_Found")
 _PATIENCE = 0.5  # s that an answer nobody waits for may still take: less than a new process takes to start
 
 
-@dataclass(frozen=True, slots=True)
 class LimitError(Exception):
     """No answer, as a limit was met; the text is for whoever asked."""
-
-    text: str
 
 
 class Pool:
@@ -110,8 +107,10 @@ class Pool:
         self._idle.put_nowait(process)
 
     async def _ended(self, process: Process) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
+        if process.returncode is None:
+            # Not by its own method: that asks whether it has ended, and takes the answer from who waits for it.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
         await process.wait()
         self._all.discard(process)
 

@@ -22,7 +22,7 @@ from numaproof.harness.vocabulary import POLICIES, SCOPES
 from tests.fake_sysfs.texts.test_read_lscpu import HEADINGS as LSCPU
 from tests.harness.serve.links import link_part
 from tests.pages.browser import Seen, chromium, needs_browser, shown
-from tests.pages.serving import REPOSITORY, Server, serving
+from tests.pages.serving import ENDED, REPOSITORY, Server, serving
 
 pytestmark = needs_browser
 

@@ -21,6 +21,7 @@ from tests.waiting import wait_until
 NUMAPROOF = (sys.executable, "-m", "numaproof")
 # Whoever started the tests may have had a signal ignored (`nohup`, a job in the background), and so its children.
 WITH_SIGNALS = ("env", "--default-signal=HUP,INT", *NUMAPROOF)
+PATIENCE = 120  # s, behind which a server does not do what it should
 JSON = ("Content-Type", "application/json")
 
 
@@ -55,7 +56,7 @@ class Server:
         return ("Host", f"127.0.0.1:{self.port}")
 
     def connected(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=120)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
 
     def ask(self, method: str, path: str, *headers: tuple[str, str], body: bytes = b"") -> Answered:
         """The answer to a request that has these headers and no others."""
@@ -121,6 +122,10 @@ class Command:
     @property
     def pid(self) -> int:
         return self.process.pid
+
+    def last_words(self) -> tuple[str, str]:
+        """What it said besides, once it has ended; a failure if it does not."""
+        return self.process.communicate(timeout=PATIENCE)
 
 
 @contextlib.contextmanager

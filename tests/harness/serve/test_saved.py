@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -90,6 +91,13 @@ def assert_read_or_told(argument: str) -> None:
     assert told.isprintable()
 
 
+@pytest.fixture(scope="module")
+def port() -> Iterator[str]:
+    """One that cannot be had: what should not be served is not, whatever goes wrong."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        yield str(taken.getsockname()[1])
+
+
 REMEDY = "; give what the playground saved, or a link that it made"
 FILES: dict[str, tuple[bytes, str]] = {
     "empty": (b"", f": is not JSON{REMEDY}"),
@@ -111,19 +119,21 @@ FILES: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("case", FILES)
-def test_a_file_that_is_none_ends_the_command(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_none_ends_the_command(
+    case: str, port: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     content, told = FILES[case]
     path = tmp_path / "saved.json"
     path.write_bytes(content)
-    assert main(["serve", str(path)]) == 2
+    assert main(["serve", "--port", port, str(path)]) == 2
     assert capsys.readouterr() == ("", f"numaproof: {path}{told}\n")
 
 
 @pytest.mark.parametrize(("name", "why"), [("none.json", "No such file or directory"), ("", "Is a directory")])
 def test_a_file_that_cannot_be_read_ends_the_command(
-    name: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, why: str, port: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["serve", str(tmp_path / name)]) == 2
+    assert main(["serve", "--port", port, str(tmp_path / name)]) == 2
     assert capsys.readouterr() == ("", f"numaproof: {tmp_path / name}: cannot be read ({why}){REMEDY}\n")
 
 
@@ -139,9 +149,9 @@ LINKS: dict[str, tuple[Callable[[], str], str]] = {
 
 
 @pytest.mark.parametrize("case", LINKS)
-def test_a_link_that_is_none_ends_the_command(case: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_link_that_is_none_ends_the_command(case: str, port: str, capsys: pytest.CaptureFixture[str]) -> None:
     letters, told = LINKS[case]
-    assert main(["serve", f"http://127.0.0.1:1/#p1={letters()}"]) == 2
+    assert main(["serve", "--port", port, f"http://127.0.0.1:1/#p1={letters()}"]) == 2
     assert capsys.readouterr() == ("", f"numaproof: link: {told}{REMEDY}\n")
 
 

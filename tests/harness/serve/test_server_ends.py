@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.serve.asking import NUMAPROOF, Command, children_of, runs, serve_command, written
+from tests.harness.serve.asking import NUMAPROOF, PATIENCE, Command, children_of, runs, serve_command, written
 from tests.harness.serve.slow import QUICK_BODY, SLOW_BODY
 from tests.waiting import wait_until
 
@@ -19,7 +19,7 @@ SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "S
 
 def assert_ended(command: Command, number: signal.Signals) -> None:
     """As any command that this signal ends: the code and the one line, and nothing of it is left."""
-    out, told = command.process.communicate()
+    out, told = command.last_words()
     assert (command.process.returncode, out) == (128 + number, "")
     assert told == f"numaproof: ended by {SIGNALS[number]}; nothing is left behind\n"
     with pytest.raises(ConnectionRefusedError):
@@ -72,7 +72,8 @@ def test_who_had_a_signal_ignored_is_not_ended_by_it() -> None:
 
 def serve_fails(*arguments: str) -> str:
     """What the command says that does not start."""
-    found = subprocess.run([*NUMAPROOF, "serve", *arguments], capture_output=True, text=True, check=False)
+    command = [*NUMAPROOF, "serve", *arguments]
+    found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert (found.returncode, found.stdout) == (2, "")
     return found.stderr
 
@@ -96,7 +97,7 @@ def test_a_port_that_is_chosen_and_one_that_was_used_before() -> None:
         port = command.server.port
         assert command.server.get("/").status == 200
         command.process.send_signal(signal.SIGTERM)
-        command.process.wait()
+        command.last_words()
     with serve_command("--port", str(port)) as command:
         assert command.server.port == port
         assert command.server.get("/").status == 200
