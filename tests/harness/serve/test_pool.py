@@ -186,7 +186,7 @@ def ticks(pid: int) -> int:
 @contextmanager
 def serving_processes() -> Iterator[tuple[Command, list[int]]]:
     """A server and its processes, each of which has answered something: from now on they compute for whoever asks."""
-    with serve_command("--port", "0", "--time-limit", str(LONG)) as command:
+    with serve_command() as command:
         for _ in range(WORKERS):  # they take turns
             assert command.server.post("/api/explain", QUICK_BODY).status == 200
         yield command, children_of(command.pid)
