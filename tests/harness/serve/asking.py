@@ -130,9 +130,9 @@ class Command:
 
 @contextlib.contextmanager
 def serve_command(*arguments: str, program: Sequence[str] = WITH_SIGNALS, **options: Any) -> Iterator[Command]:
-    """The real command, which is killed at the end if it still runs."""
+    """The real command, on a free port and with no limit that matters, which is killed at the end if it still runs."""
     with subprocess.Popen(
-        [*program, "serve", *arguments],
+        [*program, "serve", "--port", "0", "--time-limit", "3600", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

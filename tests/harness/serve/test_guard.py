@@ -279,7 +279,7 @@ def own_addresses() -> list[str]:
 
 
 def test_nobody_listens_but_on_loopback() -> None:
-    with serve_command("--port", "0") as command:
+    with serve_command() as command:
         addresses = ["127.0.0.2", *own_addresses()]  # the first one is of every machine
         for address in addresses:
             with pytest.raises(OSError, match=re.compile("refused|unreachable", re.IGNORECASE)):

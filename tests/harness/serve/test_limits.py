@@ -108,6 +108,7 @@ def test_an_answer_that_nobody_takes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_too_many_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 3600.0)
     with server_here() as found, ExitStack() as stack:
         early = [stack.enter_context(found.connected()) for _ in range(3)]
         for one in early:  # each is there once it is answered

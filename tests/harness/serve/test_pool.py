@@ -187,7 +187,7 @@ def ticks(pid: int) -> int:
 @contextmanager
 def serving_processes() -> Iterator[tuple[Command, list[int]]]:
     """A server and its processes, all of which wait for orders: from now on they compute for whoever asks."""
-    with serve_command("--port", "0", "--time-limit", str(LONG)) as command:
+    with serve_command() as command:
         workers = children_of(command.pid)
         wait_until(lambda: all(map(waits_for_orders, workers)), "processes that wait for orders")
         yield command, workers

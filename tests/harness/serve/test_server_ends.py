@@ -29,14 +29,14 @@ def assert_ended(command: Command, number: signal.Signals) -> None:
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_ends_it_as_any_command(number: signal.Signals) -> None:
     """From the moment in which it says where it is."""
-    with serve_command("--port", "0") as command:
+    with serve_command() as command:
         command.process.send_signal(number)
         assert_ended(command, number)
 
 
 def test_a_signal_ends_it_while_it_answers_and_while_it_waits() -> None:
     """Who waits for an answer is told so; nothing waits for one that is kept, or silent, or for the rest of a body."""
-    with serve_command("--port", "0", "--time-limit", "3600") as command:
+    with serve_command() as command:
         server = command.server
         assert server.post("/api/explain", QUICK_BODY).status == 200
         asked, kept, silent, half = (server.connected() for _ in range(4))
@@ -63,7 +63,7 @@ def test_who_had_a_signal_ignored_is_not_ended_by_it() -> None:
     def ignore() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
-    with serve_command("--port", "0", program=NUMAPROOF, preexec_fn=ignore) as command:
+    with serve_command(program=NUMAPROOF, preexec_fn=ignore) as command:
         command.process.send_signal(signal.SIGHUP)
         assert command.server.post("/api/explain", QUICK_BODY).status == 200
         command.process.send_signal(signal.SIGTERM)
@@ -93,7 +93,7 @@ def test_a_port_that_somebody_has(family: socket.AddressFamily, host: str) -> No
 
 
 def test_a_port_that_is_chosen_and_one_that_was_used_before() -> None:
-    with serve_command("--port", "0") as command:
+    with serve_command() as command:
         port = command.server.port
         assert command.server.get("/").status == 200
         command.process.send_signal(signal.SIGTERM)
@@ -108,7 +108,7 @@ def test_nothing_is_imported_from_where_the_user_is(tmp_path: Path) -> None:
     for name in ("json", "yaml", "asyncio", "h11"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('this is not yours')\n")
     script = Path(sys.executable).parent / "numaproof"
-    with serve_command("--port", "0", program=[str(script)], cwd=tmp_path) as command:
+    with serve_command(program=[str(script)], cwd=tmp_path) as command:
         assert command.server.post("/api/explain", QUICK_BODY).status == 200
         command.process.send_signal(signal.SIGTERM)
         assert_ended(command, signal.SIGTERM)
@@ -126,7 +126,7 @@ def test_a_browser_that_is_waited_for_sees_the_page(tmp_path: Path) -> None:
     told, browser = tmp_path / "told", tmp_path / "browser.py"
     browser.write_text(FETCHES.format(told=str(told)))
     chosen = {**os.environ, "BROWSER": f"{sys.executable} {browser} %s"}
-    with serve_command("--port", "0", "--open", env=chosen) as command:
+    with serve_command("--open", env=chosen) as command:
         wait_until(lambda: told.exists() and told.read_text().endswith("\n"), "the browser's answer")
         assert told.read_text() == "200 True\n"
         command.process.send_signal(signal.SIGTERM)
@@ -135,7 +135,7 @@ def test_a_browser_that_is_waited_for_sees_the_page(tmp_path: Path) -> None:
 
 def test_no_browser_is_told(tmp_path: Path) -> None:
     chosen = {"PATH": str(tmp_path), "BROWSER": "none-such %s"}
-    with serve_command("--port", "0", "--open", program=NUMAPROOF, env=chosen) as command:
+    with serve_command("--open", program=NUMAPROOF, env=chosen) as command:
         assert command.process.stdout is not None
         assert command.process.stdout.readline() == "no browser was found; open that address in one\n"
         command.process.send_signal(signal.SIGTERM)
