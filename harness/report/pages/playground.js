@@ -7,9 +7,10 @@
   const answer = by("answer");
   const undone = [];
   const GONE = `The server does not answer. Start it again: numaproof serve --port ${location.port || 80}; what you typed stays here.`;
-  let timer = 0, isAsking = false, isWanted = false, isGone = false, change = null, search = null, number = 0;
+  let timer = 0, isAsking = false, isWanted = false, isGone = false, change = null, search = null;
   let era = 0; // of texts that others took the place of: what was asked about them is of no use any more
   let last = null; // the newest answer
+  let known = null, edited = null; // texts that an answer was there for; the field in which they are being changed
 
   const texts = () => Object.fromEntries(data.fields.map((name) => [name, by(name).value]));
 
@@ -28,12 +29,17 @@
 
   const isPreset = (name) => [...by("presets").options].some((one) => one.value === name);
 
-  function keep() {
-    if (JSON.stringify(undone.at(-1)) === JSON.stringify(texts())) return;
-    undone.push(texts());
+  // A step that can be undone; all that is done in one field, until it is left, is one.
+  function step(field = null) {
+    const isNew = field === null || field !== edited;
+    edited = field;
+    if (!isNew || known === null || isSaid(known, undone.at(-1))) return;
+    undone.push(known);
     if (undone.length > 100) undone.shift();
     by("undo").disabled = false;
   }
+
+  const isSaid = (some, others) => JSON.stringify(some) === JSON.stringify(others);
 
   function start(given, example = "") {
     era++;
@@ -70,19 +76,19 @@
     try { [good, found] = await post("page/show", { texts: sent, change: made, width }); } catch { isGone = true; }
     isAsking = false;
     if (asked === era) {
-      if (good) show(found, sent); else fail(found.errors);
+      if (good) show(found, sent); else fail(found.errors, made);
     }
     if (isWanted || change) soon(0); else if (!timer) settle(good && found.searching);
   }
 
   function settle(searching) {
+    known = texts();
     document.body.dataset.state = "ready";
     document.body.dataset.remedies = searching ? "asking" : "ready";
     if (searching) remedies();
   }
 
   async function remedies() {
-    const mine = ++number;
     search = new AbortController();
     let html = "";
     try {
@@ -90,10 +96,9 @@
       html = good ? found.html : "";
       if (!good) html = paragraph(Object.values(found.errors).join("; "));
     } catch (error) {
-      if (error.name === "AbortError") return;
+      if (error.name === "AbortError") return; // something else is asked
       html = paragraph(GONE);
     }
-    if (mine !== number || document.body.dataset.state !== "ready") return;
     by("remedies").innerHTML = html;
     document.body.dataset.remedies = "ready";
   }
@@ -106,7 +111,6 @@
   }
 
   function show(found, sent) {
-    number++;
     last = found;
     if (found.texts) {
       // What was typed meanwhile stays.
@@ -158,8 +162,10 @@
 
   const choices = (one) => [...(one.options ?? [])].map((choice) => choice.value).join();
 
-  function fail(told) {
+  function fail(told, made) {
     errors(told);
+    if (made && isSaid(undone.at(-1), texts())) undone.pop(); // nothing was done
+    by("undo").disabled = undone.length === 0;
     by("verdict").textContent = Object.values(told).join("; ");
     document.title = "no answer - numaproof playground";
     answer.querySelector(".searching")?.remove();
@@ -185,6 +191,7 @@
 
   // What a control says, as a change: its value where its path leads.
   function changedBy(one) {
+    step(one.type === "range" || one.type === "number" ? one : null);
     const path = JSON.parse(one.dataset.path);
     let value = one.type === "checkbox" ? String(one.checked) : one.value.trim();
     if (value === "" && one.type === "number") return;
@@ -202,6 +209,7 @@
     const one = event.target;
     if (one.id === "preset" && !isPreset(one.value)) return;
     noExample();
+    if (!one.dataset.path) step(one.tagName === "TEXTAREA" ? one : null);
     if (one.id === "preset") {
       by("machine").value = one.value;
       soon(0);
@@ -216,7 +224,7 @@
     const one = event.target;
     if (one.dataset.path && one.type === "text") changedBy(one);
   });
-  by("given").addEventListener("focusin", keep);
+  by("given").addEventListener("focusin", () => { edited = null; });
   // What was typed and never came into force goes.
   by("given").addEventListener("focusout", (event) => {
     if (event.target.id === "preset") namePreset();
@@ -227,7 +235,7 @@
   answer.addEventListener("click", (event) => {
     const apply = event.target.closest("button[data-apply]");
     if (!apply || answer.classList.contains("stale")) return;
-    keep();
+    step();
     noExample();
     change = JSON.parse(apply.dataset.apply);
     soon(0);
@@ -237,7 +245,7 @@
   by("example").addEventListener("change", () => {
     const chosen = by("example").value;
     if (chosen === "") return;
-    keep();
+    step();
     startExample(chosen);
   });
   function startExample(chosen) {
@@ -252,11 +260,10 @@
   }
 
   by("undo").addEventListener("click", () => {
-    const now = JSON.stringify(texts());
-    let before = undone.pop();
-    while (before && JSON.stringify(before) === now && undone.length) before = undone.pop();
+    const before = undone.pop();
     by("undo").disabled = undone.length === 0;
-    if (before) start(before);
+    edited = null;
+    start(before);
   });
 
   const note = (text) => { by("note").textContent = text; };
@@ -288,16 +295,16 @@
     return found;
   }
 
-  async function fromLink() {
-    if (!location.hash.startsWith(MARK)) return false;
+  // `otherwise`: what to show where there is no link, or none that can be read.
+  async function fromLink(otherwise) {
+    if (!location.hash.startsWith(MARK)) { otherwise(); return; }
     try {
       const found = await linked(location.hash);
-      if (last !== null) keep();
+      step();
       start(found);
-      return true;
     } catch {
+      otherwise();
       note("The link is damaged, or not whole: copy it again.");
-      return false;
     }
   }
 
@@ -332,7 +339,7 @@
       if (file.size > data.largest) throw new Error("too large");
       const found = JSON.parse(await file.text());
       if (found.numaproof !== FORMAT) throw new Error("of something else");
-      keep();
+      step();
       start(found);
       note(`Opened: ${file.name}`);
     } catch { note(`${file.name}: is not a file that the playground saved; choose one that is.`); }
@@ -351,10 +358,7 @@
   });
   let width = innerWidth;
   addEventListener("resize", () => { if (Math.abs(innerWidth - width) > 40) { width = innerWidth; soon(200); } });
-  addEventListener("hashchange", fromLink);
+  addEventListener("hashchange", () => fromLink(() => {}));
   addEventListener("focus", () => { if (isGone) soon(0); }); // back from where the server was started again
-  fromLink().then((isLinked) => {
-    if (isLinked) return;
-    if (data.opened) start(data.opened); else startExample("0");
-  });
+  fromLink(() => { if (data.opened) start(data.opened); else startExample("0"); });
 })();
