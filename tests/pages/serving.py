@@ -35,7 +35,8 @@ class Server:
 def serving(*arguments: str) -> Iterator[Server]:
     """A server with these arguments, gone at the end."""
     with subprocess.Popen(
-        [sys.executable, "-m", "numaproof", "serve", *arguments],
+        # Whoever started the tests may have had a signal ignored (`nohup`, a job in the background), and so its children.
+        ["env", "--default-signal=HUP,INT", sys.executable, "-m", "numaproof", "serve", *arguments],
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
