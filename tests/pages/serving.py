@@ -35,7 +35,7 @@ class Server:
 def serving(*arguments: str) -> Iterator[Server]:
     """A server with these arguments, gone at the end."""
     with subprocess.Popen(
-        # Whoever started the tests may have had a signal ignored (`nohup`, a job in the background), and so its children.
+        # Whoever started the tests may have had a signal ignored (`nohup`, a background job), and so its children.
         ["env", "--default-signal=HUP,INT", sys.executable, "-m", "numaproof", "serve", *arguments],
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
         stdout=subprocess.PIPE,
