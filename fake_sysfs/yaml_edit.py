@@ -16,7 +16,7 @@ Path = Sequence[str | int]
 
 def with_value(text: str, document: int, path: Path, value: Any) -> str:
     """The text with a value at a path of one of its documents (counted without empty ones); the last keys of the path
-    may be missing yet.
+    may be missing yet. A UserError says which of them lead into something that has no keys.
     """
     wanted = [one.value for one in load_all(text, "text")]
     _put(wanted[document], path, value)
@@ -52,21 +52,21 @@ def _values(text: str) -> list[Any] | None:
 
 
 def _put(holder: Any, path: Path, value: Any) -> None:
-    *above, last = path
-    for key in above:
-        if isinstance(holder, dict) and holder.get(key) is None:
+    for depth, key in enumerate(path):
+        kind: Any = list if isinstance(key, int) else dict
+        if not isinstance(holder, kind):
+            above = path[depth - 1] if depth else "text"
+            raise UserError(f"{above}: is no mapping, in which {key} could stand; mend the text")
+        if depth == len(path) - 1:
+            holder[key] = value
+        elif isinstance(holder, dict) and holder.get(key) is None:
             holder[key] = {}
         holder = holder[key]
-    holder[last] = value
 
 
 def _in_place(text: str, document: int, path: Path, value: Any) -> str | None:
     """The text with the value's own characters changed; None: that is not possible."""
-    try:
-        roots = [node for node in yaml.compose_all(text, yaml.SafeLoader) if not _is_null(node)]
-    except yaml.YAMLError:
-        return None
-    node = roots[document]
+    node = _root(text, document)
     for depth, key in enumerate(path):
         if isinstance(node, yaml.SequenceNode) and isinstance(key, int):
             node = node.value[key]
@@ -78,16 +78,26 @@ def _in_place(text: str, document: int, path: Path, value: Any) -> str | None:
         if found is None:
             return _inserted(text, node, f"{_scalar(key)}: {_flow(_nested(left, value))}")
         if _is_null(found[1]) or not left:
-            # All behind the key's colon is the old value.
-            start = text.index(":", found[0].end_mark.index) + 1
+            # All behind the key's colon is the old value. `{key}` has none: what is made of it then is not taken.
+            start = text.find(":", found[0].end_mark.index) + 1
             return f"{text[:start]} {_flow(_nested(left, value))}{text[max(_end(found[1]), start) :]}"
         node = found[1]
     return None
 
 
+def _root(text: str, document: int) -> yaml.Node | None:
+    """The nodes of a document; None: only the other parser reads it."""
+    try:
+        return [node for node in yaml.compose_all(text, yaml.SafeLoader) if not _is_null(node)][document]
+    except yaml.YAMLError:
+        return None
+
+
 def _lines_without(text: str, document: int, path: Path) -> str | None:
     """The text without the lines of an entry of a block; None: it does not stand in lines of its own."""
-    node: Any = [node for node in yaml.compose_all(text, yaml.SafeLoader) if not _is_null(node)][document]
+    node: Any = _root(text, document)
+    if node is None:
+        return None
     for key in path:
         pair = next(pair for pair in node.value if pair[0].value == key)
         is_flow, node = node.flow_style, pair[1]

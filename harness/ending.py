@@ -65,6 +65,24 @@ def ended_by_signals() -> Iterator[Ending]:
             signal.signal(number, handler)
 
 
+@contextmanager
+def held_back() -> Iterator[list[int]]:
+    """As long as it lasts, a signal that would end the command is only noted; the first one takes effect at the end."""
+    noted: list[int] = []
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in _ENDING:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, lambda caught, _frame: noted.append(caught))
+    try:
+        yield noted
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if noted:
+        signal.raise_signal(noted[0])
+
+
 def end_as_told() -> None:
     """From now on any of the signals ends this process as Ctrl-C does, once; who started it says so, or kills it."""
     ending = Ending(patient=True)

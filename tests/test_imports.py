@@ -11,7 +11,7 @@ FOLDERS = ("fake_sysfs", "harness", "plugins_mock", "suites")
 
 # The parts of harness/, from the ground up: a part imports parts of lower ranks, and itself.
 RANKS = (
-    ("vocabulary", "arguments", "ending", "resource_names", "socket_files", "unix_http", "waiting", "api"),
+    ("vocabulary", "arguments", "ending", "http", "resource_names", "socket_files", "unix_http", "waiting", "api"),
     ("pods",),
     ("topology",),
     ("providers", "cost"),

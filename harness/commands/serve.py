@@ -1,12 +1,9 @@
 """`numaproof serve`: a playground in the browser, on this machine alone."""
 
 import argparse
+import threading
 import webbrowser
-from importlib.util import find_spec
 
-from numaproof.errors import UserError
-
-_LIBRARIES = ("starlette", "uvicorn")
 EXAMPLES = (
     "numaproof serve",
     "numaproof serve --open",
@@ -31,10 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until somebody ends it; exit code 0."""
-    if missing := [name for name in _LIBRARIES if find_spec(name) is None]:
-        raise UserError(f"serve: needs {' and '.join(missing)}; install them: pip install 'numaproof[serve]'")
-    from numaproof.harness.serve.saved import opened  # noqa: PLC0415 (what it needs may not be installed)
+    """Serve until a signal comes, which ends it as it ends any command."""
+    from numaproof.harness.serve.saved import opened  # noqa: PLC0415 (no other command waits for what it needs)
     from numaproof.harness.serve.server import listening, serve  # noqa: PLC0415 (likewise)
 
     texts = opened(args.saved).as_dict() if args.saved is not None else None
@@ -43,12 +38,16 @@ def run(args: argparse.Namespace) -> int:
 
     def ready() -> None:
         print(f"playground: {address} (Ctrl-C ends it)", flush=True)
-        if args.open and not webbrowser.open(address):
-            print("no browser was found; open that address in one", flush=True)
+        if args.open:  # some browsers are waited for until they end
+            threading.Thread(target=_open, args=(address,), daemon=True).start()
 
-    ended = serve(sockets, args.time_limit, texts, ready)
-    print(f"playground: ended by {'Ctrl-C' if ended.name == 'SIGINT' else ended.name}", flush=True)
+    serve(sockets, args.time_limit, texts, ready)
     return 0
+
+
+def _open(address: str) -> None:
+    if not webbrowser.open(address):
+        print("no browser was found; open that address in one", flush=True)
 
 
 def _port(text: str) -> int:

@@ -50,7 +50,7 @@ from numaproof.harness.topology.bitmask import MAX_NODE
 from numaproof.harness.topology.provider import HintProvider
 from numaproof.harness.topology.verdict import Verdict
 
-# Calls that are served at the same time; a pod whose plugin hangs holds one.
+# Calls that are served at the same time, and as many over HTTP; a pod whose plugin hangs holds one.
 CALLS = 64
 # How long calls under way have to end by themselves when the node stops.
 STOP_SECONDS = 2
@@ -167,11 +167,15 @@ class Node:
         self._admissions.start(loaded, self._quotas)
         # Calls that wait for a plugin end when the hub does; none may outlive the lock on the root.
         executor = ThreadPoolExecutor(CALLS + MOST_WATCHERS, thread_name_prefix="call")
+        asked = ThreadPoolExecutor(CALLS, thread_name_prefix="page")
         stack.callback(executor.shutdown)
+        stack.callback(asked.shutdown)
         stack.enter_context(self._hub)
-        self._serve(stack, executor, reservations.cpus)
+        self._serve(stack, executor, asked, reservations.cpus)
 
-    def _serve(self, stack: ExitStack, executor: ThreadPoolExecutor, reserved_cpus: frozenset[int]) -> None:
+    def _serve(
+        self, stack: ExitStack, executor: ThreadPoolExecutor, asked: ThreadPoolExecutor, reserved_cpus: frozenset[int]
+    ) -> None:
         token = BindToken(self.root)
         private_directory(self.pod_resources_socket.parent)
         resources = PodResourcesService(self._admissions, self._metrics)
@@ -204,7 +208,7 @@ class Node:
             "/machine": lambda: json_page(machine_json(self.machine)),
         }
         posts = (BindingPost(self._admissions, token), ExplainPost(self._admissions))
-        web = WebServer(self.http_socket, self._http_port, pages, posts)
+        web = WebServer(self.http_socket, self._http_port, pages, posts, executor=asked, log=self._log)
         self.http_port = web.port
         stack.callback(web.close)
         stack.callback(self._events.close)

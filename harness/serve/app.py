@@ -4,6 +4,8 @@ import asyncio
 import base64
 import hashlib
 import re
+import sys
+import traceback
 from collections.abc import Awaitable, Callable
 
 from starlette.applications import Starlette
@@ -14,12 +16,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from numaproof.harness.drawing.svg_parts import STYLE
-from numaproof.harness.serve.guard import Guard, own_names
+from numaproof.harness.http.bodies import read_body
+from numaproof.harness.http.guard import Guard, own_names
 from numaproof.harness.serve.inputs import LARGEST_BODY, schema
 from numaproof.harness.serve.page import playground
 from numaproof.harness.serve.pool import LimitError, Pool
 
-BODY_SECONDS = 10.0  # for a body to come
 _JSON = "application/json"
 _INLINE = re.compile(r"<(style|script)>(.*?)</\1>", re.DOTALL)
 
@@ -41,7 +43,8 @@ def application(pool: Pool, port: int, opened: dict[str, str] | None = None) -> 
         Route("/api/explain", _computed(pool, "explain"), methods=["POST"]),
     ]
     routes += [Route(f"/page/{kind}", _computed(pool, kind), methods=["POST"]) for kind in ("show", "remedies", "page")]
-    return Guard(Starlette(routes=routes, exception_handlers={HTTPException: _told, Exception: _ours}), own_names(port))
+    told = {HTTPException: _told, ClientDisconnect: _nobody, Exception: _ours}
+    return Guard(Starlette(routes=routes, exception_handlers=told), own_names(port), telling)
 
 
 def _computed(pool: Pool, kind: str) -> Callable[[Request], Awaitable[Response]]:
@@ -55,7 +58,7 @@ def _computed(pool: Pool, kind: str) -> Callable[[Request], Awaitable[Response]]
                 raise ClientDisconnect
             status, found = work.result()
         except LimitError as error:
-            return _error(503, error.text)
+            return _error(503, str(error))
         finally:
             work.cancel()
             gone.cancel()
@@ -74,21 +77,16 @@ async def _body(request: Request) -> bytes:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _JSON:
         raise HTTPException(415, f"Content-Type is not {_JSON}; send JSON with that type")
-    found = bytearray()
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for block in request.stream():
-                found += block
-                if len(found) > LARGEST_BODY:
-                    told = f"the body is larger than {LARGEST_BODY} bytes; give less, or ask `numaproof explain`"
-                    raise HTTPException(413, told, {"connection": "close"})
-    except TimeoutError:
-        raise HTTPException(408, "the body did not come in time; send it again", {"connection": "close"}) from None
-    return bytes(found)
+    return await read_body(request, LARGEST_BODY, "give less, or ask `numaproof explain`")
+
+
+def telling(text: str) -> object:
+    """An error as the page expects it: by field, here of none."""
+    return {"errors": {"": text}}
 
 
 def _error(status: int, text: str) -> Response:
-    return JSONResponse({"errors": {"": text}}, status)
+    return JSONResponse(telling(text), status)
 
 
 async def _told(request: Request, error: Exception) -> Response:
@@ -99,7 +97,13 @@ async def _told(request: Request, error: Exception) -> Response:
     return found
 
 
-async def _ours(_request: Request, _error_: Exception) -> Response:
+async def _nobody(_request: Request, _error_: Exception) -> Response:
+    """An answer that nobody waits for any more."""
+    return Response()
+
+
+async def _ours(_request: Request, error: Exception) -> Response:
+    traceback.print_exception(error, file=sys.stderr)
     return _error(500, "numaproof itself failed at this, and says how where it was started; please report it")
 
 

@@ -41,7 +41,8 @@ def changed(texts: Texts, change: Mapping[str, Any]) -> Texts:
         try:
             texts = replace(texts, **{field: act(texts, value)})  # type: ignore[arg-type]
         except UserError as error:
-            raise PastedError({field: str(error)}) from None
+            told = str(error)
+            raise PastedError({field: told if told.startswith(f"{field}:") else f"{field}: {told}"}) from None
     return texts
 
 
@@ -125,12 +126,14 @@ def _leaves(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[t
 
 def _removed(text: str, names: Any) -> str:
     """The text without the pods of some names; those that are left stay as they are written."""
-    gone = set(names) if isinstance(names, list) and all(isinstance(one, str) for one in names) else set()
+    if not isinstance(names, list):
+        raise UserError(f"change: {shown(names)} is not a list; reload the page")
+    load_all(text, "running")  # all of it: a fault has its line there, and not the one of its piece
     kept = []
     for piece in _SEPARATOR.split(text):
         documents = load_all(piece, "running")
         found = [one for document in documents for one, _ in objects(document.value, document.where)]
-        left = [one for one in found if _name(one) not in gone]
+        left = [one for one in found if _name(one) not in names]
         if left == found:
             kept.append(piece)
         elif left:

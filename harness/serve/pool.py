@@ -3,25 +3,24 @@
 import asyncio
 import contextlib
 import os
+import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Coroutine, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numaproof
 from numaproof.harness.serve.worker import HEAD
 
 WORKERS = 2  # one may look for what would help while the other one answers
 MOST_WAITING = 16
+_Found = TypeVar("_Found")
 _PATIENCE = 0.5  # s that an answer nobody waits for may still take: less than a new process takes to start
 
 
-@dataclass(frozen=True, slots=True)
 class LimitError(Exception):
     """No answer, as a limit was met; the text is for whoever asked."""
-
-    text: str
 
 
 class Pool:
@@ -31,7 +30,7 @@ class Pool:
         self.seconds = seconds
         self._idle: asyncio.Queue[Process] = asyncio.Queue()
         self._all: set[Process] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._waiting = 0
         self._is_open = True
 
@@ -42,12 +41,12 @@ class Pool:
         self._waiting += 1
         try:
             async with asyncio.timeout(self.seconds):
-                process = await self._idle.get()
+                process = await self._free()
         except TimeoutError:
             raise LimitError("other questions take all the time; ask again in a moment") from None
         finally:
             self._waiting -= 1
-        asked = asyncio.create_task(_asked(process, kind, body))
+        asked = self._later(_asked(process, kind, body))
         patience = 0.0
         try:
             async with asyncio.timeout(self.seconds):
@@ -72,6 +71,15 @@ class Pool:
             self._idle.put_nowait(process)
             return
         asked.cancel()
+        await self._replaced(process)
+
+    async def _free(self) -> Process:
+        """A process that waits for an order; in the place of one that was ended meanwhile another one starts."""
+        while (process := await self._idle.get()).returncode is not None:
+            self._later(self._replaced(process))
+        return process
+
+    async def _replaced(self, process: Process) -> None:
         await self._ended(process)
         if self._is_open:
             await self._start()
@@ -81,25 +89,37 @@ class Pool:
         place = str(Path(numaproof.__file__).parent.parent)
         path = os.pathsep.join(filter(None, (place, os.environ.get("PYTHONPATH"))))
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "numaproof.harness.serve.worker", str(self.seconds)),
+            # -P: nothing is imported from where the user happens to be.
+            *(sys.executable, "-P", "-m", "numaproof.harness.serve.worker", str(self.seconds)),
             stdin=PIPE,
             stdout=PIPE,
             env={**os.environ, "PYTHONPATH": path},
             process_group=0,  # Ctrl-C in a terminal is for us
         )
         self._all.add(process)
+        self._later(self._ready(process))
+
+    async def _ready(self, process: Process) -> None:
+        """Have a process take orders once it has what it needs: until then another one is quicker."""
+        assert process.stdout is not None
+        with contextlib.suppress(asyncio.IncompleteReadError):  # it ended: whoever asks it is told
+            await process.stdout.readexactly(HEAD.size)
         self._idle.put_nowait(process)
 
     async def _ended(self, process: Process) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
+        if process.returncode is None:
+            # Not by its own method: that asks whether it has ended, and takes the answer from who waits for it.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
         await process.wait()
         self._all.discard(process)
 
-    def _later(self, work: Coroutine[None, None, None]) -> None:
+    def _later(self, work: Coroutine[Any, Any, _Found]) -> "asyncio.Task[_Found]":
+        """Work that goes on when nobody waits for it; the end of the pool is its end."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     @contextlib.asynccontextmanager
     async def opened(self) -> AsyncIterator["Pool"]:
@@ -117,8 +137,8 @@ class Pool:
 
     @property
     def pids(self) -> Sequence[int]:
-        """Of the processes that are there."""
-        return [process.pid for process in self._all]
+        """Of the processes that run."""
+        return [process.pid for process in self._all if process.returncode is None]
 
 
 async def _asked(process: Process, kind: str, body: bytes) -> tuple[int, bytes]:

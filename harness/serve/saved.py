@@ -31,24 +31,17 @@ def opened(argument: str) -> Texts:
     return _texts(content, argument)
 
 
-def link_part(texts: Texts) -> str:
-    """What stands behind a page's address to have it show these texts."""
-    packer = zlib.compressobj(9, wbits=-15)
-    told = json.dumps({name: text for name, text in texts.as_dict().items() if text}).encode()
-    packed = packer.compress(told) + packer.flush()
-    return MARK + base64.urlsafe_b64encode(packed).decode().rstrip("=")
-
-
 def _inflated(text: str) -> bytes:
     try:
         packed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         unpacker = zlib.decompressobj(wbits=-15)
-        found = unpacker.decompress(packed, LARGEST_BODY)
+        found = unpacker.decompress(packed, LARGEST_BODY + 1)
     except (binascii.Error, ValueError, zlib.error):
         raise UserError(f"link: is damaged, or not whole; {_REMEDY}") from None
+    if len(found) > LARGEST_BODY:
+        raise UserError(f"link: holds more than {LARGEST_BODY} bytes; {_REMEDY}")
     if not unpacker.eof:
-        told = f"holds more than {LARGEST_BODY} bytes" if unpacker.unconsumed_tail else "is not whole"
-        raise UserError(f"link: {told}; {_REMEDY}")
+        raise UserError(f"link: is not whole; {_REMEDY}")
     return found
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from numaproof.errors import UserError
 from numaproof.fake_sysfs.strict_yaml import load_all
 from numaproof.fake_sysfs.yaml_edit import dumped, with_value, without
 
@@ -35,6 +36,7 @@ CASES: dict[str, tuple[str, list[str | int], Any, str]] = {
     "a key without a value": ("a:\nb: 1\n", ["a", "x"], 1, "a: {x: 1}\nb: 1\n"),
     "a block that is replaced": ("m:\n- n: 0\n- n: 1\nz: 1\n", ["m"], [{"n": 2}], "m: [{n: 2}]\nz: 1\n"),
     "without an end of line": ("a: 1", ["b"], 2, "a: 1\nb: 2"),
+    "a key without a value in a flow": ("r: {cpu}\nz: 1\n", ["r", "cpu"], 2, "r: {cpu: 2}\nz: 1\n"),
     "JSON": ('{"a": {"b": 1}}', ["a", "b"], 2, '{"a": {"b": 2}}'),
 }
 
@@ -47,6 +49,21 @@ def test_only_the_value_changes(case: str) -> None:
 
 def test_the_document_that_is_meant() -> None:
     assert with_value("# none\n---\na: 1\n---\na: 1\n", 1, ["a"], 2) == "# none\n---\na: 1\n---\na: 2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "told"),
+    [
+        ("- 1\n", ["a"], "text: is no mapping, in which a could stand; mend the text"),
+        ("a: 5\n", ["a", "b"], "a: is no mapping, in which b could stand; mend the text"),
+        ("a: {b: []}\n", ["a", "b", "c"], "b: is no mapping, in which c could stand; mend the text"),
+        ("a: [x]\n", ["a", 0, "c"], "0: is no mapping, in which c could stand; mend the text"),
+    ],
+)
+def test_a_path_that_leads_into_something_else(text: str, path: list[str | int], told: str) -> None:
+    with pytest.raises(UserError) as error:
+        with_value(text, 0, path, 1)
+    assert str(error.value) == told
 
 
 def test_what_cannot_be_changed_in_place_is_written_anew() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from numaproof.harness.cli import main
 from numaproof.harness.commands.catalogue import COMMANDS
-from numaproof.harness.ending import ended_by_signals
+from numaproof.harness.ending import ended_by_signals, held_back
 from tests.places import short_directory
 from tests.waiting import wait_until
 
@@ -159,7 +159,6 @@ def test_every_command_is_among_them() -> None:
     [
         ("node --root node --machine laptop", "ready: "),
         ("plugin generic --dir plugins", "serving "),
-        ("serve", "playground: "),
     ],
 )
 def test_what_serves_ends_well_and_says_by_what(line: str, ready: str, number: signal.Signals, place: Path) -> None:
@@ -232,6 +231,22 @@ def test_one_more_signal_does_not_disturb_the_cleaning_but_a_third_does() -> Non
             signal.raise_signal(signal.SIGINT)
         assert str(ending) == "SIGTERM, and again while it cleaned; numaproof clean removes what is left"
         assert ending.code == 143
+
+
+def test_a_signal_that_is_held_back_takes_effect_at_the_end() -> None:
+    seen: list[int] = []
+
+    def signalled() -> None:
+        with held_back() as noted:
+            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGINT)
+            seen.extend(noted)
+
+    with ended_by_signals() as ending:
+        with pytest.raises(KeyboardInterrupt):
+            signalled()
+        assert seen == [signal.SIGTERM, signal.SIGINT]
+        assert str(ending) == "SIGTERM; nothing is left behind"
 
 
 def test_what_was_there_before_is_there_again() -> None:

@@ -6,7 +6,11 @@
   const MARK = "#p1=", FORMAT = "playground 1", PAUSE = 60;
   const answer = by("answer");
   const undone = [];
-  let timer = 0, isAsking = false, isWanted = false, change = null, search = null, number = 0;
+  const GONE = `The server does not answer. Start it again: numaproof serve --port ${location.port || 80}; what you typed stays here.`;
+  let timer = 0, isAsking = false, isWanted = false, isGone = false, change = null, search = null;
+  let era = 0; // of texts that others took the place of: what was asked about them is of no use any more
+  let last = null; // the newest answer
+  let known = null, edited = null; // texts that an answer was there for; the field in which they are being changed
 
   const texts = () => Object.fromEntries(data.fields.map((name) => [name, by(name).value]));
 
@@ -15,24 +19,40 @@
       const text = typeof given[name] === "string" ? given[name] : name === "semantics" ? "current" : "";
       if (by(name).value !== text) by(name).value = text;
     }
+    namePreset();
+  }
+
+  function namePreset() {
     const machine = by("machine").value.trim();
-    if (document.activeElement !== by("preset")) by("preset").value = isPreset(machine) ? machine : "";
+    by("preset").value = isPreset(machine) ? machine : "";
   }
 
   const isPreset = (name) => [...by("presets").options].some((one) => one.value === name);
 
-  function keep() {
-    undone.push(texts());
+  // A step that can be undone; all that is done in one field, until it is left, is one.
+  function step(field = null) {
+    const isNew = field === null || field !== edited;
+    edited = field;
+    if (!isNew || known === null || isSaid(known, undone.at(-1))) return;
+    undone.push(known);
     if (undone.length > 100) undone.shift();
     by("undo").disabled = false;
   }
 
-  function start(given) { keep(); change = null; fill(given); soon(0); }
+  const isSaid = (some, others) => JSON.stringify(some) === JSON.stringify(others);
+
+  function start(given, example = "") {
+    era++;
+    change = null;
+    fill(given);
+    by("example").value = example;
+    soon(0);
+  }
 
   function soon(pause) {
     document.body.dataset.state = "asking";
     clearTimeout(timer);
-    timer = setTimeout(ask, pause);
+    timer = setTimeout(() => { timer = 0; ask(); }, pause);
   }
 
   async function post(path, body, signal) {
@@ -47,33 +67,38 @@
     isAsking = true;
     isWanted = false;
     search?.abort();
-    const sent = texts(), made = change;
+    const sent = texts(), made = change, asked = era;
     change = null;
     const room = answer.querySelector(".drawing")?.clientWidth || answer.clientWidth;
     const width = Math.floor(room / 20) * 20;
-    let good = false, found = { errors: { "": "the server does not answer; is it still running?" } };
-    try { [good, found] = await post("page/show", { texts: sent, change: made, width }); } catch { /* as it is said */ }
+    let good = false, found = { errors: { "": GONE } };
+    isGone = false;
+    try { [good, found] = await post("page/show", { texts: sent, change: made, width }); } catch { isGone = true; }
     isAsking = false;
-    if (good) show(found, sent, made); else fail(found.errors, made);
-    if (isWanted || change) soon(0); else settle(good && found.searching);
+    if (asked === era) {
+      if (good) show(found, sent); else fail(found.errors, made);
+    }
+    if (isWanted || change) soon(0); else if (!timer) settle(good && found.searching);
   }
 
   function settle(searching) {
+    known = texts();
     document.body.dataset.state = "ready";
     document.body.dataset.remedies = searching ? "asking" : "ready";
     if (searching) remedies();
   }
 
   async function remedies() {
-    const mine = ++number;
     search = new AbortController();
     let html = "";
     try {
       const [good, found] = await post("page/remedies", { texts: texts() }, search.signal);
       html = good ? found.html : "";
       if (!good) html = paragraph(Object.values(found.errors).join("; "));
-    } catch { return; }
-    if (mine !== number || document.body.dataset.state !== "ready") return;
+    } catch (error) {
+      if (error.name === "AbortError") return; // something else is asked
+      html = paragraph(GONE);
+    }
     by("remedies").innerHTML = html;
     document.body.dataset.remedies = "ready";
   }
@@ -85,34 +110,40 @@
     return made.outerHTML;
   }
 
-  function show(found, sent, made) {
-    number++;
+  function show(found, sent) {
+    last = found;
     if (found.texts) {
       // What was typed meanwhile stays.
       for (const name of data.fields) if (by(name).value === sent[name]) by(name).value = found.texts[name];
     }
     const open = [...answer.querySelectorAll("details[open]")].map((one) => one.dataset.key);
-    const focus = answer.contains(document.activeElement) ? document.activeElement.closest("[data-key]")?.dataset.key : null;
+    const isFocused = answer !== document.activeElement && answer.contains(document.activeElement);
+    const focus = isFocused ? document.activeElement.closest("[data-key]")?.dataset.key : null;
     answer.innerHTML = found.html;
+    if (isFocused) answer.focus({ preventScroll: true }); // a button that is gone leaves its place to the whole
     for (const one of answer.querySelectorAll("details[data-key]")) {
       one.open = open.includes(one.dataset.key);
-      if (one.dataset.key === focus) one.querySelector("summary").focus();
+      if (one.dataset.key === focus) one.querySelector("summary").focus({ preventScroll: true });
     }
-    refresh(by("settings"), found.settings);
-    refresh(by("amounts"), found.amounts);
+    if (!change) inForce(); // else the next answer says it
     by("command").textContent = found.command;
     by("verdict").textContent = found.headline;
     document.title = `${found.headline.split(":").slice(0, 2).join(":")} - numaproof playground`;
     errors({});
   }
 
-  // The controls get the values that are in force; one that is used right now keeps its own.
+  // The controls get the values that are in force; a number or a text that is being typed stays.
+  function inForce() {
+    if (last === null) return;
+    refresh(by("settings"), last.settings);
+    refresh(by("amounts"), last.amounts);
+  }
+
   function refresh(place, html) {
     const made = document.createElement("template");
     made.innerHTML = html;
     const fresh = [...made.content.querySelectorAll("[data-path]")], old = [...place.querySelectorAll("[data-path]")];
-    const same = fresh.length === old.length && fresh.every((one, i) => one.id === old[i].id && one.dataset.path === old[i].dataset.path);
-    if (!same) {
+    if (fresh.length !== old.length || !fresh.every((one, i) => isSame(one, old[i]))) {
       const focus = place.contains(document.activeElement) ? document.activeElement.id : null;
       const open = place.querySelector("details")?.open;
       place.replaceChildren(made.content);
@@ -127,33 +158,40 @@
     });
   }
 
+  const isSame = (one, other) => one.id === other.id && one.dataset.path === other.dataset.path && choices(one) === choices(other);
+
+  const choices = (one) => [...(one.options ?? [])].map((choice) => choice.value).join();
+
   function fail(told, made) {
     errors(told);
-    answer.classList.add("stale");
+    if (made && isSaid(undone.at(-1), texts())) undone.pop(); // nothing was done
+    by("undo").disabled = undone.length === 0;
     by("verdict").textContent = Object.values(told).join("; ");
-    // A change that cannot be made is not tried again; the controls say what is in force.
-    if (made) for (const one of document.querySelectorAll("[data-path]")) revert(one);
+    document.title = "no answer - numaproof playground";
+    answer.querySelector(".searching")?.remove();
+    // A change that cannot be made is not tried again: the controls say what is in force.
+    if (!change) inForce();
   }
 
-  function revert(one) {
-    if (one.tagName === "SELECT") for (const choice of one.options) choice.selected = choice.defaultSelected;
-    else if (one.type === "checkbox") one.checked = one.defaultChecked;
-  }
-
+  // What is said has its place beside its field, or else above the answer, which is an earlier one then.
   function errors(told) {
-    answer.classList.toggle("stale", Object.keys(told).length > 0);
+    const isOld = Object.keys(told).length > 0, elsewhere = { ...told };
+    answer.classList.toggle("stale", isOld);
+    by("old").hidden = !isOld || last === null;
     for (const name of data.fields) {
       const place = by(`${name}-fault`);
       if (!place) continue;
+      delete elsewhere[name];
       place.textContent = told[name] ?? "";
       by(name).setAttribute("aria-invalid", name in told);
       if (name in told) by(name).closest("details")?.setAttribute("open", "");
     }
-    by("other").textContent = told[""] ?? "";
+    by("other").textContent = Object.values(elsewhere).join("; ");
   }
 
   // What a control says, as a change: its value where its path leads.
   function changedBy(one) {
+    step(one.type === "range" || one.type === "number" ? one : null);
     const path = JSON.parse(one.dataset.path);
     let value = one.type === "checkbox" ? String(one.checked) : one.value.trim();
     if (value === "" && one.type === "number") return;
@@ -164,19 +202,21 @@
     place[path.at(-1)] = value;
     if (one.type === "range") one.nextElementSibling.value = one.value;
     if (one.type === "number") one.previousElementSibling.value = one.value;
-    soon(one.type === "range" || one.type === "number" ? PAUSE / 2 : 0);
+    soon(0);
   }
 
   by("given").addEventListener("input", (event) => {
     const one = event.target;
+    if (one.id === "preset" && !isPreset(one.value)) return;
+    noExample();
+    if (!one.dataset.path) step(one.tagName === "TEXTAREA" ? one : null);
     if (one.id === "preset") {
-      if (!isPreset(one.value)) return;
-      keep();
       by("machine").value = one.value;
       soon(0);
     } else if (one.dataset.path) {
       if (one.type !== "text") changedBy(one);
     } else {
+      if (one.id === "machine") namePreset();
       soon(PAUSE);
     }
   });
@@ -184,19 +224,19 @@
     const one = event.target;
     if (one.dataset.path && one.type === "text") changedBy(one);
   });
-  by("given").addEventListener("focusin", (event) => {
-    if (event.target.tagName === "TEXTAREA" || event.target.dataset.path) keepIfNew();
+  by("given").addEventListener("focusin", () => { edited = null; });
+  // What was typed and never came into force goes.
+  by("given").addEventListener("focusout", (event) => {
+    if (event.target.id === "preset") namePreset();
+    else if (event.target.type === "number" && document.body.dataset.state === "ready") inForce();
   });
   by("given").addEventListener("submit", (event) => event.preventDefault());
-
-  function keepIfNew() {
-    if (JSON.stringify(undone.at(-1)) !== JSON.stringify(texts())) keep();
-  }
 
   answer.addEventListener("click", (event) => {
     const apply = event.target.closest("button[data-apply]");
     if (!apply || answer.classList.contains("stale")) return;
-    keep();
+    step();
+    noExample();
     change = JSON.parse(apply.dataset.apply);
     soon(0);
     note("Applied: " + apply.parentElement.firstChild.textContent.trim());
@@ -205,18 +245,25 @@
   by("example").addEventListener("change", () => {
     const chosen = by("example").value;
     if (chosen === "") return;
-    start(data.examples[Number(chosen)]);
-    note(by("example").selectedOptions[0].title);
+    step();
+    startExample(chosen);
   });
+  function startExample(chosen) {
+    start(data.examples[Number(chosen)], chosen);
+    note(by("example").selectedOptions[0].title);
+  }
+
+  function noExample() {
+    if (by("example").value === "") return;
+    by("example").value = "";
+    note("");
+  }
+
   by("undo").addEventListener("click", () => {
-    const now = JSON.stringify(texts());
-    let before = undone.pop();
-    while (before && JSON.stringify(before) === now && undone.length) before = undone.pop();
+    const before = undone.pop();
     by("undo").disabled = undone.length === 0;
-    if (!before) return;
-    change = null;
-    fill(before);
-    soon(0);
+    edited = null;
+    start(before);
   });
 
   const note = (text) => { by("note").textContent = text; };
@@ -248,11 +295,16 @@
     return found;
   }
 
-  async function fromLink() {
-    if (!location.hash.startsWith(MARK)) return false;
-    try { start(await linked(location.hash)); return true; } catch {
+  // `otherwise`: what to show where there is no link, or none that can be read.
+  async function fromLink(otherwise) {
+    if (!location.hash.startsWith(MARK)) { otherwise(); return; }
+    try {
+      const found = await linked(location.hash);
+      step();
+      start(found);
+    } catch {
+      otherwise();
       note("The link is damaged, or not whole: copy it again.");
-      return false;
     }
   }
 
@@ -287,6 +339,7 @@
       if (file.size > data.largest) throw new Error("too large");
       const found = JSON.parse(await file.text());
       if (found.numaproof !== FORMAT) throw new Error("of something else");
+      step();
       start(found);
       note(`Opened: ${file.name}`);
     } catch { note(`${file.name}: is not a file that the playground saved; choose one that is.`); }
@@ -295,7 +348,7 @@
     try {
       const [good, found] = await post("page/page", { texts: texts() });
       if (good) { download("explanation.html", "text/html", found.page); note("Saved as explanation.html."); } else errors(found.errors);
-    } catch { note("The server does not answer; is it still running?"); }
+    } catch { note(GONE); }
   });
 
   by("verdict").addEventListener("click", (event) => {
@@ -305,6 +358,7 @@
   });
   let width = innerWidth;
   addEventListener("resize", () => { if (Math.abs(innerWidth - width) > 40) { width = innerWidth; soon(200); } });
-  addEventListener("hashchange", fromLink);
-  fromLink().then((isLinked) => { if (!isLinked) { fill(data.opened ?? data.examples[0]); soon(0); } });
+  addEventListener("hashchange", () => fromLink(() => {}));
+  addEventListener("focus", () => { if (isGone) soon(0); }); // back from where the server was started again
+  fromLink(() => { if (data.opened) start(data.opened); else startExample("0"); });
 })();

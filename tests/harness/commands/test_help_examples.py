@@ -26,11 +26,11 @@ REPOSITORY = Path(__file__).parents[3]
 EXPLAIN = REPOSITORY / "docs/examples/explain"
 EXAMPLES = tuple(dict.fromkeys([*catalogue.EXAMPLES, *(line for one in parsers().values() for line in one.examples)]))
 
-# Those that do not end by themselves, and what they print once they serve.
+# Those that do not end by themselves, what they print once they serve, and how a SIGTERM ends them.
 SERVING = {
-    r"numaproof serve\b": "playground: ",
-    r"numaproof node --": "ready: ",
-    r"numaproof plugin (?!.*--(dry-run|list-faults))": "serving ",
+    r"numaproof serve\b": ("playground: ", 128 + signal.SIGTERM),
+    r"numaproof node --": ("ready: ", 0),
+    r"numaproof plugin (?!.*--(dry-run|list-faults))": ("serving ", 0),
 }
 # All others end with 0.
 CODES = {"numaproof machine diff xeon-2s machine.yaml": 1}  # they differ
@@ -123,8 +123,8 @@ def shell(line: str, place: Path, **more: str) -> subprocess.CompletedProcess[st
 
 @contextmanager
 def running(line: str, place: Path) -> Iterator[subprocess.Popen[str]]:
-    """A command that serves, once it says so; it is ended afterwards, and ends well."""
-    ready = next(words for start, words in SERVING.items() if re.match(start, line))
+    """A command that serves, once it says so; it is ended afterwards, as it should end."""
+    ready, code = next(found for start, found in SERVING.items() if re.match(start, line))
     printed = place / "printed"
     with (
         printed.open("w") as file,
@@ -137,7 +137,7 @@ def running(line: str, place: Path) -> Iterator[subprocess.Popen[str]]:
             assert process.poll() is None, printed.read_text()
             yield process
             process.send_signal(signal.SIGTERM)
-            assert process.wait(300) == 0, printed.read_text()
+            assert process.wait(300) == code, printed.read_text()
             assert "Traceback" not in printed.read_text()
         finally:
             process.kill()

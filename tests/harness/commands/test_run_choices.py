@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +43,18 @@ def listed(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, An
 
 def test_of_all_instances_those_of_policies_scopes_and_themes_are_chosen(capsys: pytest.CaptureFixture[str]) -> None:
     everything = listed(capsys)
-    for name, value in (("theme", "views"), ("scope", "pod"), ("policy", "restricted")):
-        chosen = {one["id"] for one in listed(capsys, f"--{name}", value)}
+    parts: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
+        ("--theme", "views", lambda one: one["theme"] == "views"),
+        ("--scope", "pod", lambda one: one["values"].get("scope") == "pod"),
+        ("--policy", "restricted", lambda one: one["values"].get("policy") == "restricted"),
+    )
+    for option, value, part in parts:
+        chosen = listed(capsys, option, value)
         assert 0 < len(chosen) < len(everything)
-        # What its matrix does not say of an instance may stand in its kubelet's configuration.
-        said = {one["id"]: one["theme"] if name == "theme" else one["values"].get(name) for one in everything}
-        assert {one for one in said if said[one] == value} <= chosen
-        assert {said[one] for one in chosen} <= {value, None}
+        # What says nothing of it in its matrix may have it from its kubelet's configuration.
+        assert {one["id"] for one in everything if part(one)} <= {one["id"] for one in chosen}
+        name = option.removeprefix("--")
+        assert [one["id"] for one in chosen if name in one["values"] and not part(one)] == []
 
 
 def test_an_option_twice_means_either_and_two_options_both(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,22 +1,13 @@
 """Who may ask: pages of our own and programs on this machine; what another site has a browser send is turned away."""
 
-import json
+import asyncio
 from collections.abc import Collection, Mapping
-from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# What every answer has; a page has a Content-Security-Policy of its own.
-HEADERS = {
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "x-frame-options": "DENY",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), geolocation=(), microphone=()",
-    "cache-control": "no-store",
-}
-NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+from numaproof.harness.http.refusals import CLOSE, Telling, refuse, with_own
+
+_METHODS = ("GET", "POST")
 
 
 def own_names(port: int) -> frozenset[str]:
@@ -45,37 +36,34 @@ def objection(method: str, headers: Mapping[str, str], names: Collection[str]) -
 class Guard:
     """An application behind these rules; only GET and POST come through."""
 
-    def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
+    def __init__(self, app: ASGIApp, names: Collection[str] | None, telling: Telling) -> None:
+        """`names`: what we are called; None: by any name, as where no browser comes."""
         self._app = app
         self._names = names
+        self._telling = telling
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        has_begun = asyncio.Event()
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                given = list(message.get("headers", []))
-                if not any(name == b"content-security-policy" for name, _ in given):
-                    own.append((b"content-security-policy", NOTHING.encode()))
-                message = {**message, "headers": [*given, *own]}
+                has_begun.set()
+                message = {**message, "headers": with_own(message.get("headers", []))}
             await send(message)
 
-        told = objection(scope["method"], headers, self._names)
+        told = None if self._names is None else objection(scope["method"], headers, self._names)
         if told is not None:
-            await _refuse(guarded, 403, told)
-        elif scope["method"] not in ("GET", "POST"):
-            await _refuse(guarded, 405, "only GET and POST are known")
+            await refuse(send, 403, self._telling(told))
+        elif scope["method"] not in _METHODS:
+            allowed = (b"allow", ", ".join(_METHODS).encode())
+            await refuse(send, 405, self._telling("only GET and POST are known"), allowed)
         else:
-            await self._app(scope, receive, guarded)
-
-
-async def _refuse(send: Send, status: int, text: str) -> None:
-    body = json.dumps({"errors": {"": text}}).encode()
-    headers: list[Any] = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if status == 405:
-        headers.append((b"allow", b"GET, POST"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+            try:
+                await self._app(scope, receive, guarded)
+            except asyncio.CancelledError:  # the server ends before this is answered
+                if has_begun.is_set():
+                    raise
+                await refuse(send, 503, self._telling("the server was ended; start it again"), CLOSE)
