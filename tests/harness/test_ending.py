@@ -137,10 +137,10 @@ def test_every_command_is_ended_cleanly_and_says_so(line: str, number: signal.Si
             env=environment,
         ) as process,
     ):
-        wait_until(lambda: process.poll() is not None or is_quiet(process.pid), "a command that waits")
-        assert process.poll() is None, (place / "told").read_text()
-        process.send_signal(number)
         try:
+            wait_until(lambda: process.poll() is not None or is_quiet(process.pid), "a command that waits")
+            assert process.poll() is None, (place / "told").read_text()
+            process.send_signal(number)
             assert process.wait(120) == 128 + number
         finally:
             process.kill()

@@ -114,7 +114,7 @@ def test_every_answer_has_its_keys(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(image, "ensure_image", lambda: "numaproof:0123456789abcdef")  # building takes minutes
+    monkeypatch.setattr(image, "ensure_image", lambda tell: "numaproof:0123456789abcdef")  # building takes minutes
     shutil.copy(REPOSITORY / "tests/vectors/merge-kep.jsonl.xz", ".")
     if line == "machine read tree":
         main(["machine", "write", "laptop", "tree"])
