@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import errno
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import h11
 import uvicorn
@@ -117,11 +117,6 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, ended: Sequence[int]) -> None:
         super().__init__(config)
         self._ended = ended
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Signals are noted by whoever starts us."""
-        yield
 
     async def on_tick(self, counter: int) -> bool:
         """Whether to end; asked some times a second."""

@@ -102,10 +102,11 @@ def test_a_port_that_somebody_has(family: socket.AddressFamily, host: str) -> No
 
 
 def test_a_port_that_is_chosen_and_one_that_was_used_before() -> None:
-    with serve_command() as command:
+    with serve_command() as command, command.server.connected() as kept:
         port = command.server.port
-        assert command.server.get("/").status == 200
-        command.process.send_signal(signal.SIGTERM)
+        kept.sendall(written("GET", "/api", command.server.host))
+        assert kept.recv(20).startswith(b"HTTP/1.1 200")
+        command.process.send_signal(signal.SIGTERM)  # it closes the connection first, whose end the system remembers
         command.last_words()
     with serve_command("--port", str(port)) as command:
         assert command.server.port == port
