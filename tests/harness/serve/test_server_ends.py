@@ -11,7 +11,7 @@ from venv import EnvBuilder
 
 import pytest
 
-from tests.harness.serve.asking import PATIENCE, Command, children_of, runs, serve_command, written
+from tests.harness.serve.asking import PATIENCE, Command, answer_on, children_of, runs, serve_command, written
 from tests.harness.serve.slow import QUICK_BODY, SLOW_BODY
 from tests.waiting import wait_until
 
@@ -105,7 +105,7 @@ def test_a_port_that_is_chosen_and_one_that_was_used_before() -> None:
     with serve_command() as command, command.server.connected() as kept:
         port = command.server.port
         kept.sendall(written("GET", "/api", command.server.host))
-        assert kept.recv(20).startswith(b"HTTP/1.1 200")
+        assert answer_on(kept).status == 200
         command.process.send_signal(signal.SIGTERM)  # it closes the connection first, whose end the system remembers
         command.last_words()
     with serve_command("--port", str(port)) as command:
