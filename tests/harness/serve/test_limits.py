@@ -83,7 +83,7 @@ BEGINNINGS: dict[str, Callable[[Server], bytes]] = {
 @pytest.mark.parametrize("case", BEGINNINGS)
 def test_a_head_that_does_not_come_to_its_end_in_time(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether more of it comes or not."""
-    monkeypatch.setattr(server, "HEAD_SECONDS", SOON)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 1.0)  # longer than it takes to say more
     with server_here() as found:
         for more in (b"x", b""):
             with found.connected() as connection:
@@ -92,6 +92,16 @@ def test_a_head_that_does_not_come_to_its_end_in_time(case: str, monkeypatch: py
                 wait_until(lambda: is_closed(connection, more), "the end of the connection")  # noqa: B023 (it is waited for)
         monkeypatch.undo()
         assert found.get("/api").status == 200
+
+
+def test_the_limit_of_a_head_ends_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "HEAD_SECONDS", 3.0)
+    body = b'{"machine": "laptop"}'
+    with server_here() as found, found.connected() as early, found.connected() as late:
+        early.sendall(written("POST", "/api/explain", found.host, *found.of(body)))
+        wait_until(lambda: is_closed(late), "the end of a connection that began later and has no head")
+        early.sendall(body)
+        assert answer_on(early).status == 422
 
 
 def test_an_answer_that_nobody_takes(monkeypatch: pytest.MonkeyPatch) -> None:

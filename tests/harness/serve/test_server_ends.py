@@ -10,7 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.serve.asking import NUMAPROOF, PATIENCE, Command, children_of, runs, serve_command, written
+from tests.harness.serve.asking import (
+    NUMAPROOF,
+    PATIENCE,
+    Command,
+    answer_on,
+    children_of,
+    runs,
+    serve_command,
+    written,
+)
 from tests.harness.serve.slow import QUICK_BODY, SLOW_BODY
 from tests.waiting import wait_until
 
@@ -93,10 +102,11 @@ def test_a_port_that_somebody_has(family: socket.AddressFamily, host: str) -> No
 
 
 def test_a_port_that_is_chosen_and_one_that_was_used_before() -> None:
-    with serve_command() as command:
+    with serve_command() as command, command.server.connected() as kept:
         port = command.server.port
-        assert command.server.get("/").status == 200
-        command.process.send_signal(signal.SIGTERM)
+        kept.sendall(written("GET", "/api", command.server.host))
+        assert answer_on(kept).status == 200
+        command.process.send_signal(signal.SIGTERM)  # it closes the connection first, whose end the system remembers
         command.last_words()
     with serve_command("--port", str(port)) as command:
         assert command.server.port == port
