@@ -65,7 +65,7 @@ def run_script(script: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             ["bash", "-euo", "pipefail", "-x", "-c", script],
             cwd=place,
-            env=environment,
+            env=environment | {"HOME": str(place)},  # some commands write there
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
