@@ -1,16 +1,13 @@
 """`numaproof serve` as a process, as a user starts it; what it prints where errors go is a failure."""
 
-import os
-import re
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
-REPOSITORY = Path(__file__).parents[2]
+from tests.harness.serve.asking import serve_command
+
 ENDED = "numaproof: ended by SIGTERM; nothing is left behind\n"
 
 
@@ -34,22 +31,8 @@ class Server:
 @contextmanager
 def serving(*arguments: str) -> Iterator[Server]:
     """A server with these arguments, gone at the end."""
-    with subprocess.Popen(
-        # Whoever started the tests may have had a signal ignored (`nohup`, a background job), and so its children.
-        ["env", "--default-signal=HUP,INT", sys.executable, "-m", "numaproof", "serve", *arguments],
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            assert process.stdout is not None
-            said = process.stdout.readline()
-            found = re.fullmatch(r"playground: (http://127\.0\.0\.1:\d+/) \(Ctrl-C ends it\)\n", said)
-            assert found, said or process.communicate()[1]
-            server = Server(process, found[1])
-            yield server
-            if process.poll() is None:
-                assert server.end() == ENDED
-        finally:
-            process.kill()
+    with serve_command(*arguments) as command:
+        server = Server(command.process, f"http://127.0.0.1:{command.server.port}/")
+        yield server
+        if server.process.poll() is None:
+            assert server.end() == ENDED

@@ -6,8 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,9 +19,10 @@ from numaproof.harness.report.pages.render import inlined
 from numaproof.harness.serve.page import examples
 from numaproof.harness.vocabulary import POLICIES, SCOPES
 from tests.fake_sysfs.texts.test_read_lscpu import HEADINGS as LSCPU
+from tests.harness.serve.commands import typed
 from tests.harness.serve.links import link_part
 from tests.pages.browser import Seen, chromium, needs_browser, shown
-from tests.pages.serving import ENDED, REPOSITORY, Server, serving
+from tests.pages.serving import ENDED, Server, serving
 from tests.waiting import wait_until
 
 pytestmark = needs_browser
@@ -619,17 +618,7 @@ def test_the_command_that_is_shown_says_the_same(seen: Seen, tmp_path: Path) -> 
     page.fill("#running", pod("first", 2))
     settled(page)
     told = explained(tmp_path / "given", given(page))
-    script = str(page.locator("#command").text_content()).replace(
-        "numaproof explain", f"{sys.executable} -m numaproof explain --json"
-    )
-    done = subprocess.run(
-        ["bash", "-eu", "-c", script],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(REPOSITORY)},
-        stdout=subprocess.PIPE,
-        check=False,
-    )
-    found = json.loads(done.stdout)
+    found = json.loads(typed(f"{str(page.locator('#command').text_content()).rstrip()} --json", tmp_path).stdout)
     assert found["verdict"] == told["verdict"]
     assert found["matrix"] == told["matrix"]
 
