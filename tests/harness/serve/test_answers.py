@@ -38,6 +38,13 @@ BEST = "topologyManagerPolicy: best-effort\ncpuManagerPolicy: static\nreservedSy
 BY_POD = (
     "topologyManagerPolicy: restricted\ntopologyManagerScope: pod\ncpuManagerPolicy: static\nreservedSystemCPUs: '0'\n"
 )
+WITH_MEMORY = """\
+topologyManagerPolicy: restricted
+cpuManagerPolicy: static
+memoryManagerPolicy: Static
+reservedSystemCPUs: '0'
+kubeReserved: {memory: 1Gi}
+"""
 
 
 def pod(limits: str, name: str = "p", containers: int = 1) -> str:
@@ -82,8 +89,10 @@ QUESTIONS: dict[str, tuple[Texts, bool]] = {
         Texts(machine="pack:2 numa:2(memory=8GiB) core:4 pu:1", config=SINGLE, pod=pod("{cpu: 4, memory: 1Gi}")),
         True,
     ),
+    # Memory prefers both NUMA nodes, CPUs one of them: only the kubelet wants the same for all.
+    "a few words": (Texts("2 nodes x 8 CPUs, 64Gi", WITH_MEMORY, pod=pod("{cpu: 2, memory: 40Gi}")), False),
     "a few words, and the KEP": (
-        Texts(machine="2 nodes x 8 CPUs, 64Gi", config=SINGLE, pod=pod("{cpu: 4, memory: 1Gi}"), semantics="kep"),
+        Texts("2 nodes x 8 CPUs, 64Gi", WITH_MEMORY, pod=pod("{cpu: 2, memory: 40Gi}"), semantics="kep"),
         True,
     ),
 }
