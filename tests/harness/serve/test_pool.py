@@ -32,7 +32,7 @@ def pooled(act: Callable[[Pool], Coroutine[Any, Any, None]]) -> list[int]:
     """Do something with a pool; the processes that were there at its end, which are gone."""
 
     async def done() -> list[int]:
-        async with Pool(LONG).opened() as pool:
+        async with Pool(LONG).opened() as pool, asyncio.timeout(PATIENCE):
             await until(lambda: pool._idle.qsize() == WORKERS)
             await act(pool)
             return list(pool.pids)
