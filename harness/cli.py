@@ -1,6 +1,7 @@
 """The `numaproof` command: finds the subcommand, runs it, and turns bad input into one line and exit code 2."""
 
 import os
+import select
 import signal
 import sys
 from collections.abc import Sequence
@@ -20,6 +21,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return code
         with suppress(OSError):  # the terminal may be gone
             print(f"numaproof: ended by {ending}", file=sys.stderr)
+        with suppress(OSError):  # it may be no file
+            # Or the interpreter would wait at its end for a reader that takes nothing.
+            if not select.select([], [sys.stdout], [], 0)[1]:
+                _discard_output()
         return ending.code
 
 
@@ -35,7 +40,7 @@ def _outcome(arguments: list[str]) -> int:
     except BrokenPipeError:
         # The reader of our output is gone (`numaproof ... | head`): nothing more can be said, and the code is that of
         # any program which the lost pipe ends, not one that calls what was tested good.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
@@ -46,6 +51,10 @@ def _run(arguments: list[str]) -> int:
     # Nobody will ask for the others, and scenarios start hundreds of nodes.
     args = parser_of([chosen] if chosen in COMMANDS else []).parse_args(arguments)
     return int(module_of(args.command).run(args))
+
+
+def _discard_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _open_closed_streams() -> None:

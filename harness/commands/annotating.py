@@ -41,7 +41,8 @@ def parse_annotations(text: str, environment: Mapping[str, str]) -> Annotating:
     if text in ("none", "github"):
         return Annotating(text, None)
     if system not in ("github", "gitlab") or not file:
-        meant = did_you_mean(system, ("auto", "none", "github", "gitlab"))
+        known = ("auto", "none", "github", "gitlab")
+        meant = did_you_mean(system, known) if system not in known else ""  # else it is the file that is wrong
         raise UserError(f"--annotations {text}: give {_FORMS}{meant}")
     return Annotating(system, Path(file))
 

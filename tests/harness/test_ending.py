@@ -124,6 +124,7 @@ def test_every_command_is_ended_cleanly_and_says_so(line: str, number: signal.Si
     (place / "pod.yaml").write_text("metadata: {name: p}\nspec: {containers: [{name: c}]}\n")
     before = sorted(path.name for path in place.iterdir())
     environment = {**os.environ, "DOCKER_HOST": f"unix://{place}/docker.sock"}
+    environment.pop("PYTHONUNBUFFERED", None)  # what is printed may wait in the process, too
     with (
         full_pipe() as output,
         silent_sockets(place, "control.sock", "http.sock", "docker.sock"),
