@@ -746,8 +746,8 @@ class Held:
 
 
 def turn(page: Page) -> None:
-    """Give the page time for what it should not do: to ask, and to show what it was told."""
-    page.wait_for_timeout(1000)
+    """Until the page has done what it had planned by now: its timers are shorter than one that is set after them."""
+    page.evaluate("() => new Promise(done => setTimeout(() => requestAnimationFrame(done), 500))")
 
 
 def test_a_late_answer_does_not_take_the_place_of_a_newer_one(seen: Seen, tmp_path: Path) -> None:
