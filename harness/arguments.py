@@ -63,7 +63,8 @@ class Parser(argparse.ArgumentParser):
         if isinstance(action, argparse._SubParsersAction):
             self._refuse_unknown(until=value)
             kind = str(action.metavar or action.dest).lower()
-            raise self._wrong(f"{_shown(value)} is not known as {_a(kind)}{meant}")
+            known = meant or f"; give one of {', '.join(choices)}"
+            raise self._wrong(f"{_shown(value)} is not known as {_a(kind)}{known}")
         raise self._wrong(f"{_named(action)} {_shown(value)}: is not one of {', '.join(choices)}{meant}")
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:

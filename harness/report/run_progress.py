@@ -31,6 +31,7 @@ class Progress:
         self._quiet = quiet
         self._counts: Counter[str] = Counter()
         self._running: dict[str, None] = {}  # in the order of their start
+        self._explained: set[str] = set()  # paths of stories: why one matters is told once
         self._tenths = 0
         self._begun = time.monotonic()
         self._lock = threading.Lock()
@@ -73,7 +74,9 @@ class Progress:
 
     def _failure(self, result: InstanceResult) -> Iterable[str]:
         if self._verbose or self._counts["failed"] <= _FULL_FAILURES:
-            return failure_lines(result, self._paint, verbose=self._verbose)
+            is_new = result.path not in self._explained
+            self._explained.add(result.path)
+            return failure_lines(result, self._paint, verbose=self._verbose, why=is_new)
         return [short_failure(result, self._paint, self._width)]
 
     def _line(self) -> str:

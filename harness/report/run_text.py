@@ -34,8 +34,8 @@ def coloured(text: str, colour: str) -> str:
 _CODES = {"red": "31", "green": "32", "yellow": "33", "dim": "2"}
 
 
-def failure_lines(result: InstanceResult, paint: Paint, *, verbose: bool) -> Iterator[str]:
-    """A failure with its place, what differs, and why it matters; with `verbose` all of it, and the node's words."""
+def failure_lines(result: InstanceResult, paint: Paint, *, verbose: bool, why: bool = True) -> Iterator[str]:
+    """A failure with its place, what differs, and `why` it matters; with `verbose` all of it, and the node's words."""
     yield f"{paint('FAILED', 'red')} {result.words['id']}"
     yield f"  {place(result)}: {result.name}"
     told = _differences(result)
@@ -46,7 +46,8 @@ def failure_lines(result: InstanceResult, paint: Paint, *, verbose: bool) -> Ite
         yield from (f"    {line}" for line in others)
     if len(shown) < len(told):
         yield f"  - and {len(told) - len(shown)} more (-v shows all)"
-    yield f"  {paint(f'why: {result.why}', 'dim')}"
+    if why:
+        yield f"  {paint(f'why: {result.why}', 'dim')}"
     if verbose:
         yield f"  source: {result.source}"
         instance = f"{result.path}::{result.words['id']}"

@@ -19,7 +19,7 @@ NUMAPROOF = (sys.executable, "-m", "numaproof")
 # A command line, and the words of its message: the place, the value, the remedy.
 USAGE = {
     "": ("COMMAND is missing", "give one of machine, cost, ", "(all: numaproof --help)"),
-    "fly": ("fly is not known as a command", "(all: numaproof --help)"),
+    "fly": ("fly is not known as a command", "give one of machine, cost, ", "(all: numaproof --help)"),
     "machin list": ("machin", "did you mean machine?"),
     "--versoin": ("--versoin is not known", "did you mean --version?"),
     "machine": ("machine: ACTION is missing", "list, show, write"),

@@ -81,6 +81,13 @@ def test_it_stops_at_the_first_failure_when_asked(place: Path) -> None:
     assert (done.returncode, summary["totals"]["failed"], summary["cut"]) == (1, 1, True)
 
 
+def test_why_a_story_matters_is_told_once(place: Path) -> None:
+    two = wrong(place, matrix={"policy": ["none", "restricted"], "machine": ["laptop"]})
+    done, _ = ran(place, two)
+    assert done.stdout.count(": the story wrong\n") == 2
+    assert done.stdout.count("why: a test of the command\n") == 1
+
+
 def test_all_of_a_failure_is_told_when_asked(place: Path) -> None:
     file = wrong(place)
     short, full = (ran(place, file, *words)[0].stdout for words in ((), ("-v",)))
