@@ -195,3 +195,11 @@ def test_printed_it_has_no_filters(browser: Browser, page: str) -> None:
         seen.page.emulate_media(media="print")
         assert not seen.page.locator(".filters").is_visible()
         assert seen.page.locator(f"[id='{FAILED}'] pre").first.is_visible()
+
+
+def test_printed_all_of_what_is_beside_a_failure_is_there(browser: Browser, page: str) -> None:
+    with shown(browser, page) as seen:
+        hidden = "boxes => boxes.map(one => one.scrollHeight - one.clientHeight).filter(rest => rest > 1)"
+        assert seen.page.locator(".panel .log pre").evaluate_all(hidden) != []  # on a screen one scrolls
+        seen.page.emulate_media(media="print")
+        assert seen.page.locator(".panel .log pre").evaluate_all(hidden) == []
