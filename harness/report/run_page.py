@@ -17,7 +17,7 @@ from numaproof.harness.report.run_matrix import Cell, matrix_of, policy_of, scop
 from numaproof.harness.report.run_report import RunReport
 from numaproof.harness.report.run_scene import DRAWING_STYLE, Drawings
 from numaproof.harness.report.run_text import place, seconds_text, without_file
-from numaproof.harness.scenario.record import HintRecord
+from numaproof.harness.scenario.record import FROM_NODE, HintRecord
 
 _IN_WORDS = ("id", "theme", "machine", "policy", "scope")  # what a row has a place of its own for
 _SCRIPT = "run_page.js"
@@ -126,6 +126,12 @@ def _again(result: InstanceResult) -> str:
     return f"numaproof run {shlex.quote(result.path + '::' + result.words['id'])}"
 
 
+def _why(result: InstanceResult) -> set[str]:
+    """The differences that the steps tell as what the node said, and that need not be read twice."""
+    steps = result.record.steps if result.record else ()
+    return {f"{FROM_NODE}{text}" for step in steps for text in step.why}
+
+
 def count_text(number: int, what: str) -> str:
     """`1,000 instances`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
@@ -136,6 +142,7 @@ _WORDS = {
     "place": place,
     "again": _again,
     "without_file": without_file,
+    "why_of": _why,
     "count_text": count_text,
     "seconds_text": seconds_text,
     "any_cell": Cell,

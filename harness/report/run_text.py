@@ -10,12 +10,12 @@ from pathlib import Path
 from numaproof.harness.report.folded_matrix import folded_lines
 from numaproof.harness.report.matrix import InstanceResult, matrix_lines
 from numaproof.harness.report.run_report import RunReport
+from numaproof.harness.scenario.record import FROM_NODE
 
 _SHOWN_DIFFERENCES = 3
 _FIRST_LINES, _LAST_LINES = 2, 5  # of a difference of many lines: a traceback tells most at its end
 _SHORT_FAILURES = 6
 _MATRIX_ROWS = 7
-_NODE = "the node: "  # what explains a difference
 
 Paint = Callable[[str, str], str]  # a text and its colour
 
@@ -59,8 +59,8 @@ def failure_lines(result: InstanceResult, paint: Paint, *, verbose: bool, why: b
 
 def _first(told: Sequence[str]) -> list[str]:
     """The first differences, and with how the node begins to explain them."""
-    own = [text for text in told if not text.startswith(_NODE)][:_SHOWN_DIFFERENCES]
-    return [*own, *[text for text in told if text.startswith(_NODE)][:1]]
+    own = [text for text in told if not text.startswith(FROM_NODE)][:_SHOWN_DIFFERENCES]
+    return [*own, *[text for text in told if text.startswith(FROM_NODE)][:1]]
 
 
 def place(result: InstanceResult) -> str:

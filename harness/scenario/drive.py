@@ -12,7 +12,7 @@ from numaproof.harness.scenario.instances import Instance
 from numaproof.harness.scenario.judge import differences, told_refusal
 from numaproof.harness.scenario.model import Expected
 from numaproof.harness.scenario.outcome import Outcome, Seen
-from numaproof.harness.scenario.record import Calls, StepRecord
+from numaproof.harness.scenario.record import FROM_NODE, Calls, StepRecord
 from numaproof.harness.scenario.recording import Recording, held_records
 from numaproof.harness.scenario.rig import Rig, RigFailedError
 from numaproof.harness.scenario.sizes import Sizes
@@ -52,7 +52,7 @@ def drive(instance: Instance, machine: Machine, sizes: Sizes, rig: Rig, recordin
             if not done.outcome.admitted and not may_be_refused:
                 unlike.append(f"{step.where}: was {told_refusal(done.outcome)}, which no expectation says")
             why = step.action.explain(story, step.where) if unlike else []
-            wrong += [*unlike, *(f"the node: {text}" for text in why)]
+            wrong += [*unlike, *(f"{FROM_NODE}{text}" for text in why)]
             held = rig.node.assignments()
             wrong += [f"{step.where}: {text}" for text in _invariants(rig, story, held)]
         except Exception as error:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 # resource -> call -> how often
 Calls = Mapping[str, Mapping[str, int]]
+# What a step's `why` begins with among the differences.
+FROM_NODE = "the node: "
 
 
 @dataclass(frozen=True, slots=True)

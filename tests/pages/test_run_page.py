@@ -115,6 +115,22 @@ def test_the_headline_and_failures_come_first(browser: Browser, address: str, ru
             expect(first).to_contain_text(words)
 
 
+def test_what_the_node_said_of_a_failure_is_told_once(browser: Browser, tmp_path: Path) -> None:
+    run = run_of(6, failing=3)
+    failed = of_outcome(run, "failed")
+    assert failed.record is not None
+    told = ("expected admission", "the node: too little is free")
+    step = replace(failed.record.steps[0], differences=told, why=("too little is free",))
+    of_node = replace(failed, differences=told, record=replace(failed.record, steps=(step,)))
+    with shown(browser, written(replace(run, results=(of_node,)), tmp_path)) as seen:
+        seen.page.locator("#list > li summary").first.click()
+        seen.page.wait_for_selector("[data-filled=whole]")
+        for place in (".failure", "[data-filled=whole]"):
+            words = seen.page.locator(place).inner_text()
+            assert words.count("expected admission") == 1, words
+            assert words.count("too little is free") == 1, words
+
+
 def test_a_run_without_failures_says_so(browser: Browser, tmp_path: Path) -> None:
     with shown(browser, written(run_of(20, failing=0), tmp_path)) as seen:
         expect(seen.page.locator("h1")).to_contain_text("PASSED")
