@@ -19,6 +19,7 @@ from tests.places import short_directory
 
 REPOSITORY = Path(__file__).parent.parent
 ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text())
+CI_PAGE = REPOSITORY / "docs/ci.md"
 INSTALL, RUN = ACTION["runs"]["steps"]
 EXPRESSION = re.compile(r"\$\{\{\s*inputs\.([\w-]+)\s*\}\}")
 
@@ -113,6 +114,12 @@ def runner(installed: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]
 
 def plugin(python: Path, *options: str) -> str:
     return " ".join([f"'{python}'", "-m", "numaproof", "plugin", "generic", "--count", "3", *options])
+
+
+def own_plugin(path: Path, python: Path) -> None:
+    """A program that is a plugin, which has no options but ours."""
+    path.write_text(f'#!/bin/sh\nexec {python} -m numaproof plugin generic "$@"\n')
+    path.chmod(0o755)
 
 
 QUICK = "--only dp/options/1 --only dp/list/3 --seed 1"
@@ -219,6 +226,25 @@ def test_no_input_is_code(runner: Runner, name: str) -> None:
             [line] = done.commands
             assert re.match("::error title=numaproof::.{10}", line)
     assert not [path for place in (runner.workspace, runner.temp) for path in place.rglob("pwned*")]
+
+
+def test_the_workflow_of_the_documentation(runner: Runner) -> None:
+    [text] = re.findall(r"^```yaml\n(name: .*?)^```$", CI_PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    steps = [step for job in yaml.safe_load(text)["jobs"].values() for step in job["steps"]]
+    outputs = {name for step in steps for name in re.findall(r"\.outputs\.([\w-]+)", yaml.safe_dump(step))}
+    assert outputs
+    assert outputs <= set(ACTION["outputs"])
+    own_plugin(runner.workspace / "my-plugin", runner.temp / "numaproof/bin/python")
+    (runner.workspace / "scenarios").mkdir()
+    story(runner.workspace / "scenarios")
+    ours = [step["with"] for step in steps if "/numaproof@" in step["uses"]]
+    assert [words["command"] for words in ours] == ["check", "run"]
+    for words in ours:
+        assert set(words) <= set(ACTION["inputs"])
+        quick = {"arguments": "--only dp/options/1"} if words["command"] == "check" else {}
+        done = runner.step(RUN, **words, **quick)
+        assert (done.code, done.outputs["verdict"]) == (0, "passed"), done.printed
+        assert int(done.outputs["tests"]) == int(done.outputs["passed"]) > 0
 
 
 def test_no_script_holds_an_expression() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 
 import numaproof
 from numaproof.harness.commands.catalogue import COMMANDS
@@ -52,6 +53,10 @@ def test_the_reference_has_everything(pages: dict[str, str]) -> None:
             assert said in pages["reference/conformance.md"], check.id
     assert KINDS.keys() <= headings(pages["reference/scenario.md"])
     assert set(FAULTS) <= headings(pages["reference/faults.md"])
+    action = yaml.safe_load((REPOSITORY / "action.yml").read_text())
+    template = next(yaml.safe_load_all((DOCS / "examples/ci/gitlab.yml").read_text()))
+    for told in (action["inputs"], action["outputs"], template["spec"]["inputs"]):
+        assert all(f"| `{name}` |" in pages["reference/ci.md"] for name in told)
     assert all(f"| `{name}` |" in pages["reference/policies.md"] for name in POLICIES)
     assert {name for name in numaproof.__all__ if not name.startswith("__")} <= headings(pages["reference/python.md"])
 

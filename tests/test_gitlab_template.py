@@ -19,6 +19,7 @@ from tests.places import short_directory
 
 REPOSITORY = Path(__file__).parent.parent
 TEMPLATE = REPOSITORY / "docs/examples/ci/gitlab.yml"
+CI_PAGE = REPOSITORY / "docs/ci.md"
 HEADER, JOBS = yaml.safe_load_all(TEMPLATE.read_text())
 INPUTS: dict[str, Any] = HEADER["spec"]["inputs"]
 INPUT = re.compile(r"\$\[\[ inputs\.(\w+) \]\]")
@@ -108,6 +109,24 @@ def test_a_check_by_a_plain_shell(project: Path) -> None:
         code, printed = run("sh", project, **{**inputs, "machine": "no-such-machine", name: evil})
         assert code == 2, (name, printed)
     assert not list(project.rglob("pwned*"))
+
+
+def test_the_inclusions_of_the_documentation(project: Path) -> None:
+    [text] = re.findall(r"^```yaml\n(include:.*?)^```$", CI_PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    plugin = project / "my-plugin"
+    plugin.write_text(f'#!/bin/sh\nexec {sys.executable} -m numaproof plugin generic "$@"\n')
+    plugin.chmod(0o755)
+    (project / "scenarios").mkdir()
+    story(project / "scenarios")
+    included = yaml.safe_load(text)["include"]
+    assert [one["inputs"]["command"] for one in included] == ["check", "run"]
+    for one in included:  # in one folder, as jobs are whose stages follow one another
+        assert REPOSITORY / one["file"] == TEMPLATE
+        inputs = one["inputs"]
+        if inputs["command"] == "check":
+            inputs["arguments"] = f"--only dp/options/1 {inputs['arguments']}"  # the others would take long
+        code, printed = run("sh", project, **inputs)
+        assert code == 0, printed
 
 
 def test_no_input_stands_in_the_script() -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from docs_pages import command_line, conformance, faults, files, gallery, interfaces, library, policies, sources
+from docs_pages import ci, command_line, conformance, faults, files, gallery, interfaces, library, policies, sources
 from docs_pages.pictures import by_scheme, shown
 from numaproof.harness.commands.editor_schema import KINDS
 
@@ -25,6 +25,7 @@ def generated(docs: Path) -> Mapping[str, str]:
         "reference/faults.md": faults.page(),
         "reference/interfaces.md": interfaces.page(repository),
         "reference/python.md": library.page(),
+        "reference/ci.md": ci.page(repository),
         **{f"reference/{name}": text for name, text in gallery.pages(repository).items()},
     }
     for path in sorted(docs.rglob("*.svg")):
