@@ -202,6 +202,7 @@ def test_dry_run_lists_what_would_be_checked(capsys: pytest.CaptureFixture[str])
         (["--junit", "/none/r.xml", "--", "true"], "its directory does not exist"),
         (["--runtime", "docker", "--", "true"], "give --image"),
         (["--config", "/none", "--", "true"], "/none: cannot be read"),
+        (["--known-failures", "/none", "--", "true"], "/none: cannot be read (No such file or directory); give a file"),
     ],
 )
 def test_bad_usage_is_one_line(arguments: list[str], said: str) -> None:
@@ -227,6 +228,9 @@ def test_an_image_that_is_nowhere_is_one_line() -> None:
         ("check: {timeout: soon}", "not a number"),
         ("check: {strict: 1}", "not true or false"),
         ("check: [", ":1: is not YAML"),
+        ("check:\n  exclude: [dp/list/99]", "numaproof.yaml:2: check.exclude: --exclude dp/list/99: no check has"),
+        ("check:\n  env: [A]", "numaproof.yaml:2: check.env: --env A: not of the form NAME=VALUE"),
+        ("check:\n  features: helth", "numaproof.yaml:2: check.features: --features helth: 'helth' is not a feature"),
     ],
 )
 def test_a_bad_options_file_is_one_line(content: str, said: str) -> None:
