@@ -230,6 +230,16 @@ def test_no_input_is_code(runner: Runner, name: str) -> None:
     assert not [path for place in (runner.workspace, runner.temp) for path in place.rglob("pwned*")]
 
 
+def test_the_first_hour_shows_inputs_and_outputs_that_there_are() -> None:
+    page = (REPOSITORY / "docs/first-hour-plugin-author.md").read_text()
+    [steps] = [yaml.safe_load(block)["steps"] for block in re.findall(r"```yaml\n(steps:.*?)```", page, re.DOTALL)]
+    [ours] = [step for step in steps if "numaproof@" in step["uses"]]
+    assert set(ours["with"]) <= set(ACTION["inputs"])
+    told = set(re.findall(rf"steps\.{ours['id']}\.outputs\.([\w-]+)", str(steps)))
+    assert told
+    assert told <= set(ACTION["outputs"])
+
+
 def test_no_script_holds_an_expression() -> None:
     for step in ACTION["runs"]["steps"]:
         assert "${{" not in step["run"]

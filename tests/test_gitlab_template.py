@@ -35,6 +35,14 @@ def project(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield place
 
 
+def test_the_first_hour_shows_inputs_that_there_are() -> None:
+    page = (REPOSITORY / "docs/first-hour-plugin-author.md").read_text()
+    [block] = re.findall(r"```yaml\n(include:.*?)```", page, re.DOTALL)
+    [shown] = yaml.safe_load(block)["include"]
+    assert REPOSITORY / shown["file"] == TEMPLATE
+    assert set(shown["inputs"]) <= set(INPUTS)
+
+
 def job(**inputs: str) -> Any:
     """The one job that an inclusion with these inputs makes: GitLab fills in what it has parsed."""
     given = {name: words["default"] for name, words in INPUTS.items() if "default" in words} | inputs
