@@ -200,6 +200,15 @@ def test_a_typo_is_told_at_the_job(runner: Runner) -> None:
     assert command.startswith("::error title=numaproof::numaproof: no-such-theme: no file, folder or scenario")
 
 
+def test_strict_is_never_left_out_for_how_it_is_written(runner: Runner) -> None:
+    lax = plugin(runner.temp / "numaproof/bin/python", "--fault", "Allocate=accept-empty")
+    words = {"command": "check", "plugin": lax, "arguments": "--only dp/allocate/3"}
+    assert [runner.step(RUN, strict=value, **words).code for value in ("true", "false", "")] == [1, 0, 0]
+    done = runner.step(RUN, strict="yes", **words)
+    assert done.code == 2
+    assert done.commands == ["::error title=numaproof::the input strict is neither true nor false"]
+
+
 EVIL = (
     # As code in double quotes, in single quotes, in none; as an option; as several commands of the runner and outputs.
     "--only=x $(touch pwned) `touch pwned` ; touch pwned ; \" && touch pwned && \" ' ; touch pwned ; ' ${PATH} #",

@@ -1,12 +1,15 @@
 """The file in which a repository keeps its options for `numaproof check`."""
 
 import argparse
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.forms import TRUTH, Form, Key, list_of, one_of, shape
 from numaproof.fake_sysfs.strict_yaml import Where, read
+from numaproof.harness.conformance.selection import parse_features, refuse_unknown
+from numaproof.harness.conformance.surroundings import parse_environment
 from numaproof.harness.vocabulary import RUNTIMES
 from numaproof.near import did_you_mean
 
@@ -15,6 +18,12 @@ _SECTION = "check"
 _WORD = Form({"type": "string"})
 _WORDS = list_of(_WORD)
 _SECONDS = Form({"type": "number"})
+# What makes sense of a value, and refuses it; what depends on the host, or on where it runs, is judged by the run.
+_JUDGES: Mapping[str, Callable[[Any], object]] = {
+    "exclude": lambda patterns: refuse_unknown("--exclude", patterns),
+    "env": lambda words: [parse_environment(word) for word in words],
+    "features": parse_features,
+}
 # A list adds to what the command line says; anything else is overridden by it.
 OPTIONS = shape(
     "options",
@@ -51,7 +60,8 @@ CHECK = shape(
 
 
 def add_file_options(args: argparse.Namespace) -> Path | None:
-    """Take from the file what the command line leaves open; relative paths in it start at the file.
+    """Take from the file what the command line leaves open. The list of known failures is beside the file; all other
+    relative paths start where numaproof runs, as the command does.
 
     The answer is the file; None: there is none.
     """
@@ -90,9 +100,17 @@ def _read(path: Path) -> dict[str, Any]:
     return {key: float(value) if OPTIONS.keys[key].form is _SECONDS else value for key, value in options.items()}
 
 
+def _judge(where: Where, key: str, value: Any) -> None:
+    try:
+        _JUDGES.get(key, lambda value: value)(value)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from error
+
+
 def _check(where: Where, key: str, value: Any) -> None:
     form = OPTIONS.keys[key].form
     if form.fits(value):
+        _judge(where, key, value)
         return
     if form is _WORDS:
         raise UserError(f"{where}: {value!r} is not a list of words; quote numbers")

@@ -62,7 +62,7 @@ def check_command(subject: Subject, settings: Settings) -> Report:
     wanted = _sessions(settings.checks)
     with run_directory("check") as root:
         directories = {session: make_directories(root / session) for session in wanted}
-        return _run(subject, directories, settings, absent={})
+        return _run(subject, directories, settings, {}, subject.meeting_place)
 
 
 def check(command: Sequence[str], settings: Settings | None = None) -> Report:
@@ -85,7 +85,7 @@ def check_directory(directory: Path, settings: Settings) -> Report:
         registry.mkdir()
         directories: dict[Session, SessionDirectories] = dict.fromkeys(wanted, SessionDirectories(directory, registry))
         # One subject, one directory: the sessions come one after another, the one that may kill it last.
-        return _run(None, directories, replace(settings, side_by_side=False), absent)
+        return _run(None, directories, replace(settings, side_by_side=False), absent, f"{directory}/kubelet.sock")
 
 
 def check_socket(socket: Path, settings: Settings) -> Report:
@@ -94,7 +94,7 @@ def check_socket(socket: Path, settings: Settings) -> Report:
     absent: dict[Session, str] = {Session.RESTART: reason, Session.EARLY: reason, Session.REFUSED: reason}
     with run_directory("check") as root:
         directories = {Session.CALLS: make_directories(root / Session.CALLS)}
-        return _run(None, directories, replace(settings, side_by_side=False), absent, socket)
+        return _run(None, directories, replace(settings, side_by_side=False), absent, f"{socket}", socket)
 
 
 def _want_watching(checks: Collection[Check]) -> bool:
@@ -112,6 +112,7 @@ def _run(
     directories: Mapping[Session, SessionDirectories],
     settings: Settings,
     absent: Mapping[Session, str],
+    meeting_place: str,
     socket: Path | None = None,
 ) -> Report:
     recorder = Recorder()
@@ -143,8 +144,8 @@ def _run(
             if thread.is_alive():
                 thread.join()
     exchange = recorder.exchange()
-    if not exchange.of(Registered) and socket is None and not broken:
-        raise NotStartedError(_last_words(exchange))
+    if threads and not exchange.of(Registered) and socket is None and not broken:
+        raise NotStartedError(_last_words(exchange, meeting_place, settings.pace.start))
     results = tuple(judge(check, exchange, conditions) for check in settings.checks)
     return Report(results, exchange, recorder.now(), settings.seed, recorder.output(), began, settings.about)
 
@@ -187,10 +188,11 @@ def _play(
         follower.is_over(session)
 
 
-def _last_words(exchange: Exchange) -> str:
+def _last_words(exchange: Exchange, meeting_place: str, patience: float) -> str:
     ends = exchange.happenings(Happening.SUBJECT_EXITED)
     if ends:
-        return f"it exited with the code {ends[0].value}; its last output:\n{ends[0].details or '(none)'}"
-    silent = exchange.happenings(Happening.NOT_REGISTERED)
-    words = silent[0].details if silent else ""
-    return f"it did not register; its last output:\n{words or '(none)'}"
+        what, last = f"it exited with the code {ends[0].value}, and did not register at {meeting_place}", ends[0]
+    else:
+        what = f"it did not register within {patience:g} s (--start-timeout) at {meeting_place}"
+        last = exchange.happenings(Happening.NOT_REGISTERED)[0]
+    return f"{what}; its last output:\n{last.details or '(none)'}"

@@ -15,10 +15,8 @@ _LISTED = "numaproof check --dry-run lists them"
 
 def select(level: str, only: Sequence[str], exclude: Sequence[str]) -> tuple[Check, ...]:
     """The checks up to a level, among those that `only` names and without those that `exclude` names."""
-    for option, patterns in (("--only", only), ("--exclude", exclude)):
-        for pattern in patterns:
-            if not any(_matches(check, pattern) for check in CATALOGUE):
-                raise UserError(f"{option} {pattern}: no check has this id; {_LISTED}{_meant(pattern)}")
+    refuse_unknown("--only", only)
+    refuse_unknown("--exclude", exclude)
     levels = _ORDER[: _ORDER.index(RequirementLevel(level)) + 1]
     selected = tuple(
         check
@@ -30,6 +28,13 @@ def select(level: str, only: Sequence[str], exclude: Sequence[str]) -> tuple[Che
     if not selected:
         raise UserError("no check is left by --level, --only and --exclude; leave one of them out")
     return selected
+
+
+def refuse_unknown(option: str, patterns: Sequence[str]) -> None:
+    """Refuse ids and globs that no check has."""
+    for pattern in patterns:
+        if not any(_matches(check, pattern) for check in CATALOGUE):
+            raise UserError(f"{option} {pattern}: no check has this id; {_LISTED}{_meant(pattern)}")
 
 
 def _meant(pattern: str) -> str:
@@ -49,7 +54,9 @@ def read_known_failures(path: Path) -> frozenset[str]:
     try:
         lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"--known-failures {path}: cannot be read: {error}") from error
+        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        told = "give a file with the id of a check in each line"
+        raise UserError(f"--known-failures {path}: cannot be read ({why}); {told}") from error
     ids = [line.partition("#")[0].strip() for line in lines]
     for number, check_id in enumerate(ids, 1):
         if check_id and check_id not in BY_ID:

@@ -11,7 +11,7 @@ from pathlib import Path
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
 from numaproof.harness.conformance.checks.check import Feature
 from numaproof.harness.conformance.connection import Connection
-from numaproof.harness.conformance.exchange import Happened, Recorder
+from numaproof.harness.conformance.exchange import Happened, Recorder, Registered
 from numaproof.harness.conformance.happenings import Happening, Session
 from numaproof.harness.conformance.kubelet import FakeKubelet
 from numaproof.harness.conformance.subject import Life, SessionDirectories, Subject
@@ -106,6 +106,11 @@ class Stage:
             self.tell(Happening.SUBJECT_REVIVED, "started again for the rest of the checks")
             self.launch()
         return self.wait(self.is_connected, self.pace.start) and self.wait_for_registration()
+
+    def is_hopeless(self) -> bool:
+        """Whether the subject was waited for in vain in some session, and has registered in none."""
+        exchange = self.recorder.exchange()
+        return bool(exchange.happenings(Happening.NOT_REGISTERED)) and not exchange.of(Registered)
 
     def is_connected(self) -> bool:
         """Whether every resource has an open stream."""

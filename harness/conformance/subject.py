@@ -39,6 +39,10 @@ class Subject(Protocol):
     def shell(self, command: str) -> list[str]:
         """What runs a shell command beside it, given to `Running.execute`."""
 
+    @property
+    def meeting_place(self) -> str:
+        """Where it meets the kubelet, in words for whoever waits for it in vain."""
+
 
 @dataclass(frozen=True, slots=True)
 class CommandSubject:
@@ -55,7 +59,7 @@ class CommandSubject:
 
     def start(self, directories: SessionDirectories) -> Running:
         """Start the command in a session's directories."""
-        mounts = self.runtime.name != "process"
+        mounts = self._has_own_directories
         directory = DEVICE_PLUGIN_DIRECTORY if mounts else str(directories.plugins)
         registry = PLUGIN_REGISTRY_DIRECTORY if mounts else str(directories.registry)
         command = tuple(word.replace("{dir}", directory).replace("{registry}", registry) for word in self.command)
@@ -80,6 +84,19 @@ class CommandSubject:
     def shell(self, command: str) -> list[str]:
         """In the subject's own network too, so that a command reaches a port that it listens on."""
         return ["sh", "-c", _IN_ITS_NETWORK, "sh", command] if self._has_own_network else ["sh", "-c", command]
+
+    @property
+    def meeting_place(self) -> str:
+        """The kubelet's own path where that is the suite's; else what its command is told, or lacks to be told."""
+        if self._has_own_directories:
+            return f"{DEVICE_PLUGIN_DIRECTORY}/kubelet.sock"
+        if any("{dir}" in word or "{registry}" in word for word in self.command):
+            return "the paths that its command got for {dir} and {registry}"
+        return "kubelet.sock in {dir}; write {dir} where its command takes that path"
+
+    @property
+    def _has_own_directories(self) -> bool:
+        return self.runtime.name != "process"
 
     @property
     def _has_own_network(self) -> bool:

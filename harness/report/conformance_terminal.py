@@ -21,6 +21,7 @@ _COLOURS = {
     CheckVerdict.ERROR: "bold magenta",
 }
 _LAST_LINES = 6  # of what the plugin printed, beside a violation
+_ALONE = "  this alone:"
 
 
 def show(
@@ -36,13 +37,13 @@ def show(
     `verbose`: before all this every result, with what was seen.
     """
     if verbose:
-        console.print(_everything(report, known))
+        _print(_everything(report, known), console)
     for result in report.results:
         if result.violated or result.verdict is CheckVerdict.ERROR:
             _explain(result, report, console, known)
     console.print()
-    console.print(_areas(report, known))
-    console.print(Text(summary_line(report)))
+    _print(_areas(report, known), console)
+    console.print(Text(summary_line(report)), soft_wrap=True)
     for kind, place in places:
         console.print(Text(f"{kind}: {place}"), soft_wrap=True)
     decided = outcome(report, known)
@@ -68,7 +69,7 @@ def _explain(result: CheckResult, report: Report, console: Console, known: Colle
     console.print()
     console.print(Text(f"{check.id} {verdict_words(result, known)}: {check.title}", style=_COLOURS[result.verdict]))
     parts = Table(box=None, pad_edge=False, show_header=False)
-    parts.add_column(no_wrap=True, style="dim")
+    parts.add_column(no_wrap=True, style="dim", min_width=len(_ALONE))
     parts.add_column(overflow="fold")
     if result.verdict is CheckVerdict.ERROR:
         told = [("the suite's own fault", result.seen)]
@@ -79,10 +80,19 @@ def _explain(result: CheckResult, report: Report, console: Console, known: Colle
     printed = [] if is_known else last_lines(check, report, _LAST_LINES)
     if printed:
         parts.add_row("  it printed:", Text("\n".join(printed)))
+    _print(parts, console)
     again = "" if is_known else report.about.command_for(check.id, report.seed)
     if again:
-        parts.add_row("  this alone:", Text(plain_text(again)))
-    console.print(parts)
+        # Unbroken, however long it is: a shell takes it as it is copied.
+        console.print(Text.assemble((_ALONE, "dim"), "  ", plain_text(again)), soft_wrap=True)
+
+
+def _print(table: Table, console: Console) -> None:
+    """Print it without the blanks that fill up its last column: they make a log wide, and are copied from it."""
+    for line in console.render_lines(table, pad=False):
+        text = Text.assemble(*((piece.text, piece.style or "") for piece in line))
+        text.rstrip()
+        console.print(text, soft_wrap=True)
 
 
 def _areas(report: Report, known: Collection[str]) -> Table:

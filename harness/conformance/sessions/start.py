@@ -27,6 +27,9 @@ def run_early(stage: Stage) -> None:
     else:
         stage.kubelet.start()
     if not stage.life.alive():
+        if stage.is_hopeless():
+            stage.tell(Happening.NOT_REGISTERED, stage.life.last_output())
+            return
         stage.launch()
         if not stage.wait_for_registration():
             stage.tell(Happening.NOT_REGISTERED, stage.life.last_output())

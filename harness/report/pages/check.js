@@ -52,8 +52,16 @@
     filter();
   };
 
+  const asked = () => {
+    try {
+      return decodeURIComponent(location.hash.slice(1));
+    } catch {
+      return ""; // an address that is cut off within a %xx
+    }
+  };
+
   const visit = () => {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = document.getElementById(asked());
     if (target === null || !target.matches(".check")) return;
     if (target.hidden) clear();
     for (let fold = target.closest("details"); fold !== null; fold = fold.parentElement.closest("details")) fold.open = true;

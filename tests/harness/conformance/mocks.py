@@ -48,3 +48,8 @@ class MockSubject:
     def shell(self, command: str) -> list[str]:
         """What runs a shell command beside it."""
         return ["sh", "-c", command]
+
+    @property
+    def meeting_place(self) -> str:
+        """Where it meets the kubelet, in words."""
+        return "{dir}"

@@ -202,6 +202,7 @@ def test_dry_run_lists_what_would_be_checked(capsys: pytest.CaptureFixture[str])
         (["--junit", "/none/r.xml", "--", "true"], "its directory does not exist"),
         (["--runtime", "docker", "--", "true"], "give --image"),
         (["--config", "/none", "--", "true"], "/none: cannot be read"),
+        (["--known-failures", "/none", "--", "true"], "/none: cannot be read (No such file or directory); give a file"),
     ],
 )
 def test_bad_usage_is_one_line(arguments: list[str], said: str) -> None:
@@ -227,6 +228,9 @@ def test_an_image_that_is_nowhere_is_one_line() -> None:
         ("check: {timeout: soon}", "not a number"),
         ("check: {strict: 1}", "not true or false"),
         ("check: [", ":1: is not YAML"),
+        ("check:\n  exclude: [dp/list/99]", "numaproof.yaml:2: check.exclude: --exclude dp/list/99: no check has"),
+        ("check:\n  env: [A]", "numaproof.yaml:2: check.env: --env A: not of the form NAME=VALUE"),
+        ("check:\n  features: helth", "numaproof.yaml:2: check.features: --features helth: 'helth' is not a feature"),
     ],
 )
 def test_a_bad_options_file_is_one_line(content: str, said: str) -> None:
@@ -255,10 +259,10 @@ def numaproof_processes(mark: str) -> list[str]:
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("echo I am broken; exit 7", "code 7"),
+        ("echo I am broken; exit 7", "code 7, and did not register at /var/lib/kubelet/device-plugins/kubelet.sock;"),
         ("kill -SEGV $$", "code 139"),
         ("/no/such/plugin", "code 127"),
-        ("echo I sit here; exec sleep 1000", "I sit here"),  # hangs
+        ("echo I sit here; exec sleep 1000", "within 15 s (--start-timeout) at /var/lib/kubelet/"),  # hangs
         ("yes I flood the log & exec sleep 1000", "I flood the log"),
         ("(setsid sleep 1000 &) ; (sleep 1000 &) ; exit 4", "code 4"),  # forks, and leaves them behind
     ],
@@ -271,6 +275,35 @@ def test_a_subject_that_never_registers_is_told_with_its_last_words_and_leaves_n
     assert numaproof_check(*asked, "--", "sh", "-c", script) == 3
     assert said in capsys.readouterr().err
     assert numaproof_processes(mark) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "did not register at kubelet.sock in {dir}; write {dir} where its command takes that path;"),
+        (["{dir}"], "did not register at the paths that its command got for {dir} and {registry};"),
+    ],
+)
+def test_a_plain_process_that_never_registers_is_told_how_it_gets_the_path(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert numaproof_check(*QUICK, "--runtime", "process", "--", "false", *words) == 3
+    assert said in capsys.readouterr().err
+
+
+def test_a_subject_that_was_waited_for_in_vain_is_not_started_a_second_time_in_a_session() -> None:
+    asked = ["--only", "dp/options/1", "--only", "dp/register/8", "--one-by-one", "--start-timeout", "1"]
+    assert numaproof_check(*asked, "--", "sh", "-c", "echo started >> starts; exec sleep 1000") == 3
+    assert Path("starts").read_text().split() == ["started", "started"]  # a session each
+
+
+def test_of_a_subject_that_runs_already_a_check_that_needs_its_start_is_skipped(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert numaproof_check("-v", "--only", "dp/register/11", "--dir", ".") == 1
+    printed = capsys.readouterr().out
+    assert "the suite did not start the subject" in printed
+    assert "nothing was checked" in printed
 
 
 def test_a_subject_that_dies_of_every_call_and_forks_is_judged_and_leaves_nothing() -> None:

@@ -222,6 +222,10 @@ class Remembering:
     def shell(self, command: str) -> list[str]:
         return self._mock.shell(command)
 
+    @property
+    def meeting_place(self) -> str:
+        return self._mock.meeting_place
+
 
 def test_nothing_is_left_behind() -> None:
     subject = Remembering("generic", "--dir", "{dir}", "--fault", "Stop=ignore", "--fault", "Stop=leave-socket")

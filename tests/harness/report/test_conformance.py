@@ -1,11 +1,14 @@
 """Reports on conformance, of results made by hand: what readers are told, and that no word of a subject is markup."""
 
 import io
+import shlex
+from dataclasses import replace
 
 import yaml
 from rich.console import Console
 
 from numaproof.harness.api import deviceplugin_v1beta1_pb2 as api
+from numaproof.harness.conformance.about import About
 from numaproof.harness.conformance.catalogue import BY_ID
 from numaproof.harness.conformance.exchange import Called, Ended, Event, Exchange, Happened, Listed, Opened, Registered
 from numaproof.harness.conformance.finding import CheckVerdict
@@ -51,9 +54,9 @@ REPORT = Report(
 KNOWN = ("dp/allocate/1",)
 
 
-def printed(report: Report, verbose: bool = False) -> str:
+def printed(report: Report, verbose: bool = False, width: int = 200) -> str:
     output = io.StringIO()
-    show(report, Console(file=output, width=200), KNOWN, verbose=verbose)
+    show(report, Console(file=output, width=width), KNOWN, verbose=verbose)
     return output.getvalue()
 
 
@@ -119,6 +122,16 @@ def test_a_terminal_explains_the_violations_and_ends_with_the_verdict() -> None:
         "example.com/gpu: 1 pass, 2 fail, 1 warn, 1 skip, 1 error in 12.3 s (seed 7)",
         "not conformant: dp/list/3, dp/list/8",
     ]
+
+
+def test_in_a_narrow_log_the_command_of_a_check_is_whole_and_no_line_ends_in_blanks() -> None:
+    command = ("./my plugin", *(f"--device=example-{number}" for number in range(10)))
+    words = tuple(map(shlex.quote, command))
+    report = replace(REPORT, about=About(subject=" ".join(words), command=words))
+    lines = printed(report, verbose=True, width=60).splitlines()
+    assert [line for line in lines if line != line.rstrip()] == []
+    [alone] = [line for line in lines if "this alone:" in line and "--only dp/list/3 " in line]
+    assert shlex.split(alone)[-len(command) :] == list(command)
 
 
 def test_a_check_is_shown_what_it_is_about_in_its_own_sessions() -> None:

@@ -70,7 +70,13 @@ BEYOND: Mapping[str, Mapping[str, Mapping[tuple[str, str], tuple[str, ...]]]] = 
             ("pciDevice", "class"): ("0", "3"),
         },
     },
-    "check": {},
+    "check": {
+        "it names no check or feature, or is no NAME=VALUE": {
+            ("options", "env"): ("['@']",),
+            ("options", "exclude"): ("['@']",),
+            ("options", "features"): _WORDS,
+        },
+    },
     "costs": {},
 }
 
