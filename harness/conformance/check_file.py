@@ -101,8 +101,10 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _judge(where: Where, key: str, value: Any) -> None:
+    if key not in _JUDGES:
+        return
     try:
-        _JUDGES.get(key, lambda value: value)(value)
+        _JUDGES[key](value)
     except UserError as error:
         raise UserError(f"{where}: {error}") from error
 

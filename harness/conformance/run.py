@@ -191,8 +191,8 @@ def _play(
 def _last_words(exchange: Exchange, meeting_place: str, patience: float) -> str:
     ends = exchange.happenings(Happening.SUBJECT_EXITED)
     if ends:
-        what, last = f"it exited with the code {ends[0].value}, and did not register at {meeting_place}", ends[0]
+        what = f"it exited with the code {ends[0].value}, and did not register at {meeting_place}"
     else:
         what = f"it did not register within {patience:g} s (--start-timeout) at {meeting_place}"
-        last = exchange.happenings(Happening.NOT_REGISTERED)[0]
-    return f"{what}; its last output:\n{last.details or '(none)'}"
+    last = next(iter((*ends, *exchange.happenings(Happening.NOT_REGISTERED))), None)
+    return f"{what}; its last output:\n{(last and last.details) or '(none)'}"
