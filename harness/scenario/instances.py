@@ -56,7 +56,8 @@ class Instance:
 def instances(scenario: Scenario, machines: tuple[str, ...] = ()) -> Iterator[Instance]:
     """Every instance of a scenario, on these machines, or else on those that it names."""
     rows = {key: values for key, values in scenario.matrix.items() if key != "machine"}
-    for machine in machines or scenario.matrix.get("machine", DEFAULT_MACHINES):
+    # A machine that is given twice would make two instances of one id.
+    for machine in dict.fromkeys(machines) or scenario.matrix.get("machine", DEFAULT_MACHINES):
         for values in itertools.product(*rows.values()):
             yield Instance(scenario, machine, dict(zip(rows, values, strict=True)))
 

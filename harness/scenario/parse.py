@@ -71,6 +71,8 @@ def _matrix(fields: Fields) -> dict[str, tuple[str, ...]]:
             if not PLAIN.fits(value):
                 raise UserError(f"{where}: {value!r}: a matrix holds plain words; write such values under `kubelet`")
         matrix[key] = tuple(str(value) for value in values)
+        if twice := next((word for word in matrix[key] if matrix[key].count(word) > 1), None):
+            raise UserError(f"{where}: {twice!r} is there twice; keep one")
     return matrix
 
 

@@ -66,6 +66,12 @@ def test_an_option_twice_means_either_and_two_options_both(capsys: pytest.Captur
     assert ids("--policy", "restricted", "--scope", "pod") == restricted & ids("--scope", "pod")
 
 
+def test_a_machine_twice_is_one(place: Path) -> None:
+    done, summary = ran(place, story(place), *("--machine", "laptop") * 2)
+    assert done.stdout.splitlines()[-2].startswith("PASSED: 1 of 1 instance on 1 machine"), done.stdout
+    assert (done.returncode, len(summary["results"]), summary["cut"]) == (0, 1, False)
+
+
 def test_parts_of_ids_choose_with_and_or_not(capsys: pytest.CaptureFixture[str]) -> None:
     everything = {one["id"] for one in listed(capsys)}
     chosen = {one["id"] for one in listed(capsys, "-k", "DGX and not (restricted or container)")}

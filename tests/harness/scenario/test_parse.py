@@ -59,6 +59,8 @@ BAD: list[tuple[tuple[Any, ...], Any, str]] = [
     (("why",), "", "why: '' is not a text"),
     (("steps",), [], "steps: [] is not a list of at least 1"),
     (("matrix", "policy"), ["stricter"], "matrix.policy: 'stricter' is not known; take some of: none, best-effort"),
+    (("matrix", "policy"), ["none", "restricted", "none"], "matrix.policy: 'none' is there twice; keep one"),
+    (("matrix", "machine"), ["laptop", "laptop"], "matrix.machine: 'laptop' is there twice; keep one"),
     (("matrix", "scope"), "pod", "matrix.scope: 'pod' is not a list of values"),
     (("needs",), {"cores": 3}, "needs.cores: unknown key; known: numa"),
     (("needs",), {"numa": -1}, "needs.numa: -1 is not a whole number of 0 or more"),
