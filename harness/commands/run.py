@@ -39,6 +39,7 @@ from numaproof.harness.vocabulary import POLICIES, RUNTIMES, SCOPES
 
 if TYPE_CHECKING:
     from numaproof.harness.report.out_folder import OutFolder
+    from numaproof.harness.report.run_again import Again
     from numaproof.harness.report.run_report import RunReport
     from numaproof.harness.report.run_text import Paint
 
@@ -219,11 +220,19 @@ def _run_in(
     paint, width = coloured if wants_colour() else plain, _width()
     if not args.quiet:
         print(_headline(count, machines, runtime, args), flush=True)
+    again = _again(args)
     started, begun = datetime.now(UTC), time.monotonic()
     with (
         _own_stream() as stream,
         Progress(
-            count, stream, paint=paint, width=width, live=_is_live(), verbose=args.verbose, quiet=args.quiet
+            count,
+            stream,
+            paint=paint,
+            width=width,
+            live=_is_live(),
+            verbose=args.verbose,
+            quiet=args.quiet,
+            again=again,
         ) as progress,
     ):
         ended = run_selection(selection, options, args.workers, progress, stop_at_failure=args.stop)
@@ -236,6 +245,7 @@ def _run_in(
         shlex.join(["numaproof", *sys.argv[1:]]),
         machines,
         cut=len(ended.results) < count,
+        again=again,
     )
     for trouble in ended.troubles:
         print(f"numaproof: the run itself failed: {trouble}", file=sys.stderr)
@@ -243,6 +253,15 @@ def _run_in(
         return 2
     _publish(out, report, args, lambda: _tell_end(report, ended.code, count, paint, width, annotating, args))
     return ended.code
+
+
+def _again(args: argparse.Namespace) -> "Again":
+    """What the command that runs an instance again has to repeat."""
+    from numaproof.harness.report.run_again import Again  # noqa: PLC0415
+
+    options = [] if args.runtime == "auto" else ["--runtime", args.runtime]
+    options += ["--require", args.require] if args.require else []
+    return Again(tuple(options), machines_given=bool(args.machine))
 
 
 def _tell_end(

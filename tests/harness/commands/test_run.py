@@ -285,7 +285,7 @@ def test_why_a_pod_is_rejected_is_told(place: Path) -> None:
     assert "the node: " in done.stdout
     assert "more (-v shows all)" in done.stdout
     done = run(place, file, "-v")
-    assert f"  again: numaproof run '{file}::theme/own[xeon-2s-restricted]'" in done.stdout
+    assert f"  again: numaproof run --runtime process '{file}::theme/own[xeon-2s-restricted]'" in done.stdout
     assert done.returncode == 1
     assert "steps[0]: expected admission, was rejected (TopologyAffinityError: " in done.stdout
     assert f"the node: {GPU} needs more NUMA nodes than CPUs" in done.stdout

@@ -1,12 +1,14 @@
 """`numaproof run`: which instances are chosen, where it stops, and a folder that holds one run's results."""
 
 import json
+import shlex
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import escape
 
 from numaproof.harness.cli import main
 from tests.harness.commands.stories import NUMAPROOF, story
@@ -99,6 +101,25 @@ def test_all_of_a_failure_is_told_when_asked(place: Path) -> None:
     short, full = (ran(place, file, *words)[0].stdout for words in ((), ("-v",)))
     assert "again: numaproof run " not in short
     assert "again: numaproof run " in full
+
+
+def test_what_failed_on_a_machine_of_the_command_line_is_run_again_there(place: Path) -> None:
+    file, machine = wrong(place), "pack:1 core:4 pu:2"
+    done, _ = ran(place, file, "-v", "--machine", machine, "--machine", "laptop")
+    told = [line.partition("again: numaproof ")[2] for line in done.stdout.splitlines() if "again: " in line]
+    words = next(words for words in map(shlex.split, told) if machine in words)
+    done, summary = ran(place, *words[1:])
+    assert [(one["machine"], one["outcome"]) for one in summary["results"]] == [(machine, "failed")], done.stderr
+    page = (place / "out/index.html").read_text()
+    assert str(escape(shlex.join(["--machine", machine, f"{file}::{summary['results'][0]['id']}"]))) in page
+
+
+def test_what_does_not_apply_fails_again_when_all_is_required(place: Path) -> None:
+    file = story(place, needs={"numa": 2})
+    done, _ = ran(place, file, "-v", "--require", "all")
+    words = shlex.split(done.stdout.partition("again: numaproof ")[2].partition("\n")[0])
+    done, summary = ran(place, *words[1:])
+    assert (done.returncode, summary["totals"]["failed"]) == (1, 1), done.stdout
 
 
 def test_a_folder_holds_the_last_run_alone_and_what_is_not_ours(place: Path) -> None:
