@@ -134,7 +134,7 @@ def _list(instances: Sequence[Instance], *, as_json: bool) -> None:
 def _narrowed(selection: Selection, args: argparse.Namespace) -> Selection:
     """The instances that the options choose; a UserError if those are none."""
     check_themes(args.theme, selection)
-    matches = _matcher(args.expression) if args.expression is not None else None
+    matches = _matcher(args.expression) if args.expression else None  # an empty one means all, as pytest has it
 
     def is_wanted(one: Instance) -> bool:
         return (
@@ -149,9 +149,10 @@ def _narrowed(selection: Selection, args: argparse.Namespace) -> Selection:
     found = narrowed(selection, is_wanted)
     if not found.instances:
         options = [f"--{key} {value}" for key in ("policy", "scope", "theme") for value in getattr(args, key)]
-        options += [f"-k {shlex.quote(args.expression)}"] if args.expression is not None else []
+        options += [f"-k {shlex.quote(args.expression)}"] if matches else []
         count = len(selection.instances)
-        raise UserError(f"{' '.join(options)}: none of {count} instances is such; see them by: numaproof run --list")
+        of = f"none of {count} instances is" if count > 1 else "the only instance is not"
+        raise UserError(f"{' '.join(options)}: {of} such; see them by: numaproof run --list")
     return found
 
 

@@ -77,8 +77,14 @@ def test_a_machine_twice_is_one(place: Path) -> None:
 def test_parts_of_ids_choose_with_and_or_not(capsys: pytest.CaptureFixture[str]) -> None:
     everything = {one["id"] for one in listed(capsys)}
     chosen = {one["id"] for one in listed(capsys, "-k", "DGX and not (restricted or container)")}
+    assert {one["id"] for one in listed(capsys, "-k", "")} == everything  # as pytest has it
     assert chosen == {one for one in everything if "dgx" in one and "restricted" not in one and "container" not in one}
     assert chosen
+
+
+def test_an_only_instance_that_is_not_chosen_is_told(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--list", "--policy", "none", str(story(place))]) == 2
+    assert capsys.readouterr().err.startswith("numaproof: --policy none: the only instance is not such; see them by: ")
 
 
 def test_it_stops_at_the_first_failure_when_asked(place: Path) -> None:
