@@ -1,7 +1,9 @@
 """Machine files: YAML that names a preset and overrides it, or builds a machine from groups."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +138,9 @@ def _resolved(section: Section, preset: Callable[[str], Description]) -> Section
     if "preset" not in section:
         return section
     name = section.text("preset", "")
-    base = _resolved(Section(Where(f"preset {name}"), preset(name), MACHINE), preset)
+    with _placed(section.at("preset")):
+        data = preset(name)
+    base = _resolved(Section(Where(f"preset {name}"), data, MACHINE), preset)
     return Section(section.where, _overridden(base.data, section.data), MACHINE)
 
 
@@ -168,7 +172,8 @@ def _machine(section: Section) -> Machine:
     group_sections = _group_sections(section)
     layout = _layout(section, [read_group(group) for group in group_sections], mhz)
     sizes = tuple(_page_size(where, item) for where, item in section.items("hugepage-sizes")) or X86_HUGEPAGE_SIZES
-    machine = Machine(
+    made = partial(
+        Machine,
         name=section.text("name", "") or Path(section.where.file).stem or "machine",
         cpus=layout.cpus,
         nodes=_nodes(section, group_sections, layout),
@@ -184,7 +189,19 @@ def _machine(section: Section) -> Machine:
         mhz=mhz,
         notes=_notes(section),
     )
-    return without_cpus(machine, section.ids("offline"))
+    offline = section.ids("offline")
+    # What does not go together is found out when the machine is made: then no key is known, but the file.
+    with _placed(Where(section.where.file)):
+        return without_cpus(made(), offline)
+
+
+@contextmanager
+def _placed(where: Where) -> Iterator[None]:
+    """A mistake that is found where nobody knows of files is told with this place."""
+    try:
+        yield
+    except MachineError as error:
+        raise MachineError(f"{where}: {error}") from None
 
 
 def _group_sections(section: Section) -> list[Section]:

@@ -5,6 +5,7 @@ tags; depth, size and the length of numbers are bounded; a file holds one docume
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -23,6 +24,7 @@ Keys = tuple[str | int, ...]
 
 # libyaml's parser is some ten times as fast; where PyYAML was built without it, its own reads the same.
 _Parser: Any = getattr(yaml, "CSafeLoader", None) or yaml.SafeLoader
+_OF_A_TAB = re.compile("tab character|cannot start any token")  # what the parsers may say of one
 # Dates stay text, as in Kubernetes' own reader.
 _KINDS = {f"tag:yaml.org,2002:{name}": name for name in ("null", "bool", "int", "float")}
 
@@ -132,6 +134,9 @@ class _Reading:
             last = self._text.rstrip().count("\n")  # libyaml finds the end of a text behind its last line
             line = f":{min(mark.line, last) + 1}" if mark else ""
             problem = getattr(error, "problem", None) or " ".join(str(error).split())
+            if mark and _OF_A_TAB.search(problem) and _is_indented_by_a_tab(self._text, mark.line):
+                told = "is indented by a tab, which YAML forbids; write blanks"
+                raise YamlError(f"{self._file}{line}: {told}") from None
             raise YamlError(f"{self._file}{line}: is not YAML: {problem}; mend or quote it") from None
         return made
 
@@ -180,6 +185,12 @@ class _Reading:
             return _typed(text)
         except ValueError as error:
             raise self._fault(event, str(error)) from None
+
+
+def _is_indented_by_a_tab(text: str, number: int) -> bool:
+    lines = text.split("\n")
+    line = lines[number] if number < len(lines) else ""
+    return "\t" in line[: len(line) - len(line.lstrip())]
 
 
 @lru_cache(maxsize=4096)

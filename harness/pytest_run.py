@@ -4,7 +4,8 @@ pytest says nothing itself: whoever runs it is told how each instance ended.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+import signal
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -98,6 +99,18 @@ class _RunPlugin:
     def pytest_configure_node(self, node: Any) -> None:
         """A hook of xdist: a worker will be started, with a gateway to it."""
         self._workers.append(node.gateway)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionstart(self) -> Generator[None, None, None]:
+        """xdist starts the workers: a Ctrl-C waits until they are there, and only we hear it.
+
+        A terminal sends it to all of us, and a worker that still imports answers with a traceback. It ends by our word.
+        """
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which workers inherit
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def pytest_keyboard_interrupt(self) -> None:
         """Workers clean at once; xdist lets them go on for 5 seconds, and kills them after 10."""

@@ -1,13 +1,14 @@
 """`numaproof init`: a scenario, a machine or a check file to start from, with comments."""
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from numaproof.errors import UserError
 from numaproof.fake_sysfs.argument import MACHINE
 from numaproof.harness.arguments import add_command
-from numaproof.harness.commands.output_file import write_output
+from numaproof.harness.commands.output_file import refuse_unwritable, write_output
 from numaproof.harness.commands.schema import schema_text
 from numaproof.harness.commands.starting_points import machine_text, starting_point
 
@@ -71,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(f"{name}: the name of a {args.kind} file ends in {' or '.join(_SUFFIXES)}; rename it")
     if not args.force and (path.exists() or path.is_symlink()):
         raise UserError(f"{name}: is there already; give another name, or --force to replace it")
+    refuse_unwritable(path)  # by its own name, not the schema's
     made = [] if args.schema is not None else _write_schema(path.parent / beside, args.kind)
     try:
         write_output(path, text)
@@ -78,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         for one in made:
             one.rmdir() if one.is_dir() else one.unlink()
         raise
-    print(f"{name}: a {args.kind} to start from; {use.format(file=name)}")
+    print(f"{name}: a {args.kind} to start from; {use.format(file=shlex.quote(name))}")
     return 0
 
 

@@ -39,6 +39,7 @@ from numaproof.harness.vocabulary import POLICIES, RUNTIMES, SCOPES
 
 if TYPE_CHECKING:
     from numaproof.harness.report.out_folder import OutFolder
+    from numaproof.harness.report.run_again import Again
     from numaproof.harness.report.run_report import RunReport
     from numaproof.harness.report.run_text import Paint
 
@@ -133,7 +134,7 @@ def _list(instances: Sequence[Instance], *, as_json: bool) -> None:
 def _narrowed(selection: Selection, args: argparse.Namespace) -> Selection:
     """The instances that the options choose; a UserError if those are none."""
     check_themes(args.theme, selection)
-    matches = _matcher(args.expression) if args.expression is not None else None
+    matches = _matcher(args.expression) if args.expression else None  # an empty one means all, as pytest has it
 
     def is_wanted(one: Instance) -> bool:
         return (
@@ -148,9 +149,10 @@ def _narrowed(selection: Selection, args: argparse.Namespace) -> Selection:
     found = narrowed(selection, is_wanted)
     if not found.instances:
         options = [f"--{key} {value}" for key in ("policy", "scope", "theme") for value in getattr(args, key)]
-        options += [f"-k {shlex.quote(args.expression)}"] if args.expression is not None else []
+        options += [f"-k {shlex.quote(args.expression)}"] if matches else []
         count = len(selection.instances)
-        raise UserError(f"{' '.join(options)}: none of {count} instances is such; see them by: numaproof run --list")
+        of = f"none of {count} instances is" if count > 1 else "the only instance is not"
+        raise UserError(f"{' '.join(options)}: {of} such; see them by: numaproof run --list")
     return found
 
 
@@ -219,11 +221,19 @@ def _run_in(
     paint, width = coloured if wants_colour() else plain, _width()
     if not args.quiet:
         print(_headline(count, machines, runtime, args), flush=True)
+    again = _again(args)
     started, begun = datetime.now(UTC), time.monotonic()
     with (
         _own_stream() as stream,
         Progress(
-            count, stream, paint=paint, width=width, live=_is_live(), verbose=args.verbose, quiet=args.quiet
+            count,
+            stream,
+            paint=paint,
+            width=width,
+            live=_is_live(),
+            verbose=args.verbose,
+            quiet=args.quiet,
+            again=again,
         ) as progress,
     ):
         ended = run_selection(selection, options, args.workers, progress, stop_at_failure=args.stop)
@@ -236,6 +246,7 @@ def _run_in(
         shlex.join(["numaproof", *sys.argv[1:]]),
         machines,
         cut=len(ended.results) < count,
+        again=again,
     )
     for trouble in ended.troubles:
         print(f"numaproof: the run itself failed: {trouble}", file=sys.stderr)
@@ -243,6 +254,15 @@ def _run_in(
         return 2
     _publish(out, report, args, lambda: _tell_end(report, ended.code, count, paint, width, annotating, args))
     return ended.code
+
+
+def _again(args: argparse.Namespace) -> "Again":
+    """What the command that runs an instance again has to repeat."""
+    from numaproof.harness.report.run_again import Again  # noqa: PLC0415
+
+    options = [] if args.runtime == "auto" else ["--runtime", args.runtime]
+    options += ["--require", args.require] if args.require else []
+    return Again(tuple(options), machines_given=bool(args.machine))
 
 
 def _tell_end(

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -63,6 +62,7 @@ def run_page(run: RunReport) -> str:
         packed={"details": details.chunks, "drawings": drawings.chunks},
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        again=run.again.command,
         drawing_style=Markup(DRAWING_STYLE),
         **_WORDS,
     )
@@ -76,7 +76,7 @@ def _row(result: InstanceResult, run: RunReport, details: Packing, drawings: Pac
     places = [drawings.add(picture) if picture else "" for picture in pictures]
     of_steps = {text for step in record.steps for text in step.differences} if record else set()
     unplaced = [text for text in result.differences if text not in of_steps]
-    text = render("run_detail.html", result=result, places=places, unplaced=unplaced, **_WORDS)
+    text = render("run_detail.html", result=result, places=places, unplaced=unplaced, again=run.again.command, **_WORDS)
     others = [f"{key} {value}" for key, value in result.words.items() if key not in _IN_WORDS]
     return Row(
         result,
@@ -121,11 +121,6 @@ def _placed(hint: HintRecord) -> str:
     return "any" if hint.nodes is None else format_cpulist(hint.nodes) or "none"
 
 
-def _again(result: InstanceResult) -> str:
-    """The command that runs an instance once more."""
-    return f"numaproof run {shlex.quote(result.path + '::' + result.words['id'])}"
-
-
 def _why(result: InstanceResult) -> set[str]:
     """The differences that the steps tell as what the node said, and that need not be read twice."""
     steps = result.record.steps if result.record else ()
@@ -140,7 +135,6 @@ def count_text(number: int, what: str) -> str:
 _WORDS = {
     "placed": _placed,
     "place": place,
-    "again": _again,
     "without_file": without_file,
     "why_of": _why,
     "count_text": count_text,

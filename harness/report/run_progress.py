@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Self, TextIO
 
 from numaproof.harness.report.matrix import OUTCOMES, InstanceResult
+from numaproof.harness.report.run_again import Again
 from numaproof.harness.report.run_text import Paint, clipped, failure_lines, seconds_text, short_failure
 
 _TICK_SECONDS = 1.0
@@ -19,7 +20,16 @@ class Progress:
     """Tells of a run, from `with` to its end; whoever is told things may be another thread than its clock."""
 
     def __init__(
-        self, total: int, stream: TextIO, *, paint: Paint, width: int, live: bool, verbose: bool, quiet: bool
+        self,
+        total: int,
+        stream: TextIO,
+        *,
+        paint: Paint,
+        width: int,
+        live: bool,
+        verbose: bool,
+        quiet: bool,
+        again: Again,
     ) -> None:
         """`live`: the stream is a terminal, on which a line can be written anew."""
         self._total = total
@@ -29,6 +39,7 @@ class Progress:
         self._live = live
         self._verbose = verbose
         self._quiet = quiet
+        self._again = again
         self._counts: Counter[str] = Counter()
         self._running: dict[str, None] = {}  # in the order of their start
         self._explained: set[str] = set()  # paths of stories: why one matters is told once
@@ -76,7 +87,7 @@ class Progress:
         if self._verbose or self._counts["failed"] <= _FULL_FAILURES:
             is_new = result.path not in self._explained
             self._explained.add(result.path)
-            return failure_lines(result, self._paint, verbose=self._verbose, why=is_new)
+            return failure_lines(result, self._paint, verbose=self._verbose, again=self._again, why=is_new)
         return [short_failure(result, self._paint, self._width)]
 
     def _line(self) -> str:

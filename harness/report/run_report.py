@@ -1,12 +1,13 @@
 """All that is known of a run when it has ended: what its page and its summary are made of."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from numaproof.fake_sysfs import Machine
 from numaproof.harness.report.matrix import InstanceResult, summary
+from numaproof.harness.report.run_again import Again
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class RunReport:
     command: str  # as a shell takes it
     machines: Mapping[str, Machine]  # name -> as the instances have it; also those whose instances did not run
     cut: bool = False  # ended before all instances had: by a Ctrl-C, or at the first failure
+    again: Again = field(default_factory=Again)
 
     def summary(self) -> dict[str, Any]:
         """All of it but the records, for programs."""

@@ -2,13 +2,13 @@
 
 import os
 import re
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from numaproof.harness.report.folded_matrix import folded_lines
 from numaproof.harness.report.matrix import InstanceResult, matrix_lines
+from numaproof.harness.report.run_again import Again
 from numaproof.harness.report.run_report import RunReport
 from numaproof.harness.scenario.record import FROM_NODE
 
@@ -34,7 +34,9 @@ def coloured(text: str, colour: str) -> str:
 _CODES = {"red": "31", "green": "32", "yellow": "33", "dim": "2"}
 
 
-def failure_lines(result: InstanceResult, paint: Paint, *, verbose: bool, why: bool = True) -> Iterator[str]:
+def failure_lines(
+    result: InstanceResult, paint: Paint, *, verbose: bool, again: Again, why: bool = True
+) -> Iterator[str]:
     """A failure with its place, what differs, and `why` it matters; with `verbose` all of it, and the node's words."""
     yield f"{paint('FAILED', 'red')} {result.words['id']}"
     yield f"  {place(result)}: {result.name}"
@@ -50,8 +52,7 @@ def failure_lines(result: InstanceResult, paint: Paint, *, verbose: bool, why: b
         yield f"  {paint(f'why: {result.why}', 'dim')}"
     if verbose:
         yield f"  source: {result.source}"
-        instance = f"{result.path}::{result.words['id']}"
-        yield f"  again: numaproof run {shlex.quote(instance)}"
+        yield f"  again: {again.command(result)}"
         if result.record is not None and result.record.log:
             yield "  the node printed last:"
             yield from (f"    {line}" for line in result.record.log[-_LAST_LINES:])

@@ -14,6 +14,13 @@ from numaproof.near import did_you_mean
 TEXT = Form({"type": ["string", "number"], "pattern": r"\S"})
 WHOLE = Form({"type": "integer", "minimum": 0})
 
+_AS_IN_YAML: Mapping[object, str] = {None: "null", True: "true", False: "false"}
+
+
+def shown(value: object) -> str:
+    """A value for messages: null, true and false as YAML has them."""
+    return _AS_IN_YAML.get(value, repr(value)) if value is None or isinstance(value, bool) else repr(value)
+
 
 class Fields:
     """A closed mapping at a position of a file; a key that is not known is refused at once.
@@ -27,7 +34,7 @@ class Fields:
             raise TypeError(f"{where}: its form has no keys")
         self._keys = known.keys
         if not isinstance(value, Mapping):
-            raise UserError(f"{where}: {value!r} is not a mapping; give some of: {', '.join(self._keys)}")
+            raise UserError(f"{where}: {shown(value)} is not a mapping; give some of: {', '.join(self._keys)}")
         for key in value:
             if key not in self._keys:
                 told = f"unknown key; known: {', '.join(self._keys)}{did_you_mean(key, self._keys)}"
@@ -60,27 +67,29 @@ class Fields:
         if value is None and key not in self:
             raise UserError(f"{self.at(key)}: is missing; write a text")
         if not self.fits(key):
-            raise UserError(f"{self.at(key)}: {value!r} is not a text; write one")
+            raise UserError(f"{self.at(key)}: {shown(value)} is not a text; write one")
         return str(value).strip()
 
     def number(self, key: str) -> int:
         """A whole number, not negative."""
         if not self.fits(key):
-            raise UserError(f"{self.at(key)}: {self.raw(key)!r} is not a whole number of 0 or more; write one")
+            raise UserError(f"{self.at(key)}: {shown(self.raw(key))} is not a whole number of 0 or more; write one")
         return int(self.raw(key))
 
     def flag(self, key: str) -> bool:
         """true or false."""
         if not self.fits(key):
-            raise UserError(f"{self.at(key)}: {self.raw(key)!r} is neither true nor false; write one of them")
+            raise UserError(f"{self.at(key)}: {shown(self.raw(key))} is neither true nor false; write one of them")
         return bool(self.raw(key))
 
     def choice(self, key: str) -> str:
         """One of several words."""
         if not self.fits(key):
             choices = self._keys[key].form.words["enum"]
-            known = f"{', '.join(choices)}{did_you_mean(self.raw(key), choices)}"
-            raise UserError(f"{self.at(key)}: {self.raw(key)!r} is not known; take one of: {known}")
+            # Without quotes YAML has `no` as false, and nobody sees why it is not known.
+            quoted = {"no": '"no" (in quotes, else it is false)'} if self.raw(key) is False else {}
+            known = f"{', '.join(quoted.get(one, one) for one in choices)}{did_you_mean(self.raw(key), choices)}"
+            raise UserError(f"{self.at(key)}: {shown(self.raw(key))} is not known; take one of: {known}")
         return str(self.raw(key))
 
     def items(self, key: str) -> list[Any]:
@@ -90,7 +99,8 @@ class Fields:
         if least and key not in self:
             raise UserError(f"{self.at(key)}: is missing; write a list of at least {least}")
         if not isinstance(value, list) or len(value) < least:
-            raise UserError(f"{self.at(key)}: {value!r} is not a list of at least {least}; write [...]")
+            wanted = f"a list of at least {least}" if least else "a list"
+            raise UserError(f"{self.at(key)}: {shown(value)} is not {wanted}; write [...]")
         return value
 
     def each(self, key: str) -> Iterator["Fields"]:
@@ -107,7 +117,7 @@ class Fields:
         """A mapping with keys of the user's own."""
         value = self._value.get(key, {})
         if not isinstance(value, Mapping):
-            raise UserError(f"{self.at(key)}: {value!r} is not a mapping; write {{...}}")
+            raise UserError(f"{self.at(key)}: {shown(value)} is not a mapping; write {{...}}")
         return value
 
     def entries(self, key: str) -> Iterator[tuple[str, "Fields"]]:

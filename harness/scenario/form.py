@@ -46,14 +46,18 @@ MATRIX = Form(
         "description": "An instance for each combination of these values.",
         "type": "object",
         "properties": {
-            "machine": Form({**list_of(PLAIN, least=1).words, "description": "presets, files, or hwloc strings"}),
+            "machine": Form(
+                {**list_of(PLAIN, least=1, uniqueItems=True).words, "description": "presets, files, or hwloc strings"}
+            ),
             **{
-                key: Form({**list_of(one_of(known), least=1).words, "description": _ABOUT_VALUES[key]})
+                key: Form(
+                    {**list_of(one_of(known), least=1, uniqueItems=True).words, "description": _ABOUT_VALUES[key]}
+                )
                 for key, known in VALUES.items()
             },
         },
         "propertyNames": {"enum": sorted({*NOT_OF_THE_KUBELET, *SHORT_KEYS, *USED, *WITHOUT_EFFECT})},
-        "additionalProperties": list_of(PLAIN, least=1),
+        "additionalProperties": list_of(PLAIN, least=1, uniqueItems=True),
     }
 )
 NEEDS = shape(

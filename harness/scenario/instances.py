@@ -1,12 +1,13 @@
 """One scenario, many instances: a machine and a value of each row of the matrix."""
 
 import itertools
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from numaproof.fake_sysfs import Machine
-from numaproof.fake_sysfs.catalogue import machine_beside
+from numaproof.fake_sysfs.catalogue import machine_beside, machine_names
 from numaproof.harness.scenario.kubelet import kubelet_values
 from numaproof.harness.scenario.model import Expected, Scenario, Step
 from numaproof.harness.scenario.sizes import Sizes
@@ -24,6 +25,7 @@ class Instance:
     scenario: Scenario
     machine: str
     values: Mapping[str, str]
+    of_matrix: bool = False  # the scenario names the machine, not who runs it
 
     @property
     def id(self) -> str:
@@ -47,18 +49,26 @@ class Instance:
 
     @property
     def argument(self) -> str:
-        """The machine as `parse_machine` takes it; what lies in `machines` beside `scenarios` goes by its name."""
+        """The machine as `parse_machine` takes it.
+
+        What lies in `machines` beside `scenarios` goes by its name; a file that a scenario names is relative to it.
+        """
         scenarios = self.scenario.path.parent.parent
         file = machine_beside(scenarios.parent / "machines", self.machine) if scenarios.name == "scenarios" else None
+        if file is None and self.of_matrix and self.machine not in ("host", *machine_names()):
+            beside = self.scenario.path.parent / self.machine
+            # A name may be anything that a user writes, which os.path puts up with.
+            file = beside if os.path.isfile(beside) else None  # noqa: PTH113
         return str(file or self.machine)
 
 
 def instances(scenario: Scenario, machines: tuple[str, ...] = ()) -> Iterator[Instance]:
     """Every instance of a scenario, on these machines, or else on those that it names."""
     rows = {key: values for key, values in scenario.matrix.items() if key != "machine"}
-    for machine in machines or scenario.matrix.get("machine", DEFAULT_MACHINES):
+    # A machine that is given twice would make two instances of one id.
+    for machine in dict.fromkeys(machines) or scenario.matrix.get("machine", DEFAULT_MACHINES):
         for values in itertools.product(*rows.values()):
-            yield Instance(scenario, machine, dict(zip(rows, values, strict=True)))
+            yield Instance(scenario, machine, dict(zip(rows, values, strict=True)), of_matrix=not machines)
 
 
 def kubelet_configuration(instance: Instance, machine: Machine, sizes: Sizes) -> dict[str, Any]:

@@ -45,7 +45,8 @@ def _of_outcome(
         yield f"expected a refusal to start with {expected.refuses!r}, was up"
     if expected.admitted is not None and expected.admitted != seen.admitted:
         was = "admitted" if seen.admitted else told_refusal(seen)
-        yield f"expected {'admission' if expected.admitted else f'rejection ({expected.reason})'}, was {was}"
+        rejection = f"rejection ({expected.reason})" if expected.reason is not None else "rejection"
+        yield f"expected {'admission' if expected.admitted else rejection}, was {was}"
         return
     if expected.reason is not None and expected.reason != seen.reason:
         yield f"expected the reason {expected.reason}, was {seen.reason} ({seen.message})"

@@ -11,7 +11,7 @@ from numaproof.errors import UserError
 from numaproof.fake_sysfs.cost_file import read_costs
 from numaproof.fake_sysfs.strict_yaml import Document, Where, read
 from numaproof.harness.scenario.expectations import parse_expected
-from numaproof.harness.scenario.fields import Fields
+from numaproof.harness.scenario.fields import Fields, shown
 from numaproof.harness.scenario.form import DEVICES, PLAIN, SCENARIO, VALUES
 from numaproof.harness.scenario.kubelet import KubeletSection
 from numaproof.harness.scenario.model import Needs, PluginSpec, Scenario, Step
@@ -26,6 +26,8 @@ _LARGEST = 1 << 20  # bytes of a file: it is more than any story needs
 def parse_scenario(path: Path) -> Scenario:
     """The scenario of a file, or one line that says what is wrong with it, and where."""
     document = read(path, largest=_LARGEST)
+    if document.value is None:
+        raise UserError(f"{path}: holds nothing; `numaproof init scenario` writes one to start from")
     if isinstance(document.value, dict) and {"apiVersion", "kind"} <= document.value.keys():
         what = f"is a {document.value['kind']}, not a scenario"
         raise UserError(f"{path}: {what}; keep such files outside of the folders of scenarios")
@@ -62,15 +64,17 @@ def _matrix(fields: Fields) -> dict[str, tuple[str, ...]]:
     for key, values in fields.mapping("matrix").items():
         where = fields.at("matrix").at(key)
         if not isinstance(values, list) or not values:
-            raise UserError(f"{where}: {values!r} is not a list of values; write [...]")
+            raise UserError(f"{where}: {shown(values)} is not a list of values; write [...]")
         known = VALUES.get(key)
         for value in values:
             if known and value not in known:
                 told = f"take some of: {', '.join(known)}{did_you_mean(value, known)}"
-                raise UserError(f"{where}: {value!r} is not known; {told}")
+                raise UserError(f"{where}: {shown(value)} is not known; {told}")
             if not PLAIN.fits(value):
                 raise UserError(f"{where}: {value!r}: a matrix holds plain words; write such values under `kubelet`")
         matrix[key] = tuple(str(value) for value in values)
+        if twice := next((word for word in matrix[key] if matrix[key].count(word) > 1), None):
+            raise UserError(f"{where}: {twice!r} is there twice; keep one")
     return matrix
 
 
@@ -153,7 +157,9 @@ def _step(fields: Fields, known: Known, matrix: Mapping[str, tuple[str, ...]]) -
     where = fields.where
     kinds = [kind for kind in KINDS if kind in fields]
     if len(kinds) != 1:
-        raise UserError(f"{where}: a step does one thing: one of {', '.join(KINDS)} (given: {kinds or 'none'})")
+        raise UserError(
+            f"{where}: a step does one thing: one of {', '.join(KINDS)} (given: {', '.join(kinds) or 'none'})"
+        )
     action = KINDS[kinds[0]].parse(fields.raw(kinds[0]), fields.at(kinds[0]), known)
     raw = fields.raw("expect") if "expect" in fields else []
     items = (

@@ -91,7 +91,7 @@ def _meant(word: str) -> str:
 
 def _is_there(path: Path) -> bool:
     try:
-        return path.exists()
+        return path.exists() or path.is_symlink()
     except OSError:  # a name that no file can have
         return False
 
@@ -100,6 +100,8 @@ def _check_file(file: Path) -> str:
     """A file's name as pytest takes it, if it can be a scenario."""
     if file.suffix not in SUFFIXES:
         raise UserError(f"{file}: a scenario's name ends in {' or '.join(SUFFIXES)}; rename it")
+    if file.is_symlink() and not file.exists():
+        raise UserError(f"{file}: is a link to what is not there; mend or remove it")
     if not file.is_file():
         raise UserError(f"{file}: is not a file that can be read twice; give a regular file")
     if "[" in str(file) or "::" in str(file):

@@ -327,12 +327,18 @@ def test_other_counts_do_not_keep_the_lists_of_the_preset() -> None:
         ("name: [a]", r"my.yaml:1: name: \['a'\]: must be a text"),
         ("notes: {a: b}", "notes: .*: must be a list"),
         ("cpulist: 0-3", "cpulist: '0-3': must be a mapping"),
+        ("packages: 2\ndistances: [[10, 300], [300, 10]]", "node 0: distance 300: must lie in 1-255"),
+        ("memory: 1GiB\nhugepages: {1Gi: 2}", "hugepages of 2147483648 bytes: more than the node's memory"),
+        ("cores: 2\noffline: 99", "offline: cpu 99: is not one of its online CPUs"),
+        ("cores: 2\noffline: 0-1", "has no CPU online"),
+        ("preset: xeon-2", "my.yaml:1: preset: preset 'xeon-2': no such machine; there are .*; did you mean xeon-2s"),
     ],
 )
 def test_a_mistake_is_told_in_one_line_with_its_place(text: str, words: str) -> None:
     with pytest.raises(MachineError, match=words) as caught:
         machine(text)
     assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("my.yaml:")
 
 
 @pytest.mark.parametrize("text", ["a: " + "[" * 1_000_000, "- " * 1_500 + "a"])

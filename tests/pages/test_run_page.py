@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from numaproof.harness.report.matrix import InstanceResult
 from numaproof.harness.report.run_page import run_page
@@ -403,6 +404,19 @@ def test_on_paper_there_are_all_failures_and_the_matrix(browser: Browser, addres
             expect(failure).to_be_visible()
         expect(seen.page.locator(".matrix")).to_be_visible()
         expect(seen.page.locator("#list")).to_be_hidden()
+
+
+def test_on_paper_a_long_failure_begins_below_its_heading(browser: Browser, address: str) -> None:
+    def computed(of: Locator, style: str) -> Any:
+        return of.first.evaluate("(one, style) => getComputedStyle(one)[style]", style)
+
+    with shown(browser, address) as seen:
+        seen.page.emulate_media(media="print")
+        assert computed(seen.page.locator("#failures"), "breakAfter") == "avoid"
+        assert computed(seen.page.locator(".failure > summary"), "breakAfter") == "avoid"
+        # Else each that is longer than what is left of a page leaves that empty.
+        assert computed(seen.page.locator(".failure"), "breakInside") == "auto"
+        assert computed(seen.page.locator(".failure .brief > li"), "breakInside") == "auto"
 
 
 def test_a_thousand_instances_are_one_small_file() -> None:

@@ -148,6 +148,22 @@ def test_a_file_that_is_there_is_left_alone_unless_it_is_to_be_replaced(
 
 
 @pytest.mark.parametrize("kind", NAMES)
+def test_a_folder_that_is_not_there_is_told_by_the_file(
+    kind: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", kind, "none/file.yaml"]) == 2
+    assert capsys.readouterr().err == "numaproof: none/file.yaml: its directory does not exist; make it first\n"
+    assert list(place.iterdir()) == []
+
+
+def test_what_to_do_with_it_is_told_as_a_shell_takes_it(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "machine", "my machine.yaml"]) == 0
+    told = capsys.readouterr().out.strip().partition("; numaproof ")[2]
+    assert main(shlex.split(told)) == 0
+    assert [path.name for path in place.glob("*.yaml")] == ["my machine.yaml"]
+
+
+@pytest.mark.parametrize("kind", NAMES)
 def test_it_may_be_printed_and_then_nothing_is_written(
     kind: str, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

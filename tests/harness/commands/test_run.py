@@ -285,7 +285,7 @@ def test_why_a_pod_is_rejected_is_told(place: Path) -> None:
     assert "the node: " in done.stdout
     assert "more (-v shows all)" in done.stdout
     done = run(place, file, "-v")
-    assert f"  again: numaproof run '{file}::theme/own[xeon-2s-restricted]'" in done.stdout
+    assert f"  again: numaproof run --runtime process '{file}::theme/own[xeon-2s-restricted]'" in done.stdout
     assert done.returncode == 1
     assert "steps[0]: expected admission, was rejected (TopologyAffinityError: " in done.stdout
     assert f"the node: {GPU} needs more NUMA nodes than CPUs" in done.stdout
@@ -446,6 +446,10 @@ def test_what_cannot_be_a_scenario_is_told_in_a_line(place: Path, capsys: pytest
     os.mkfifo(place / "theme/pipe.yaml")
     assert f"{place}/theme/pipe.yaml: is not a file that can be read twice" in refusal(capsys, place / "theme")
     (place / "theme/pipe.yaml").unlink()
+    (place / "theme/link.yaml").symlink_to("gone.yaml")
+    assert f"{place}/theme/link.yaml: is a link to what is not there; mend" in refusal(capsys, place / "theme")
+    assert f"{place}/theme/link.yaml: is a link to what is not there" in refusal(capsys, place / "theme/link.yaml")
+    (place / "theme/link.yaml").unlink()
     assert "''" in refusal(capsys, "")
     assert "no file, folder or scenario" in refusal(capsys, "x" * 5000)
     assert "'name' is there twice in one mapping" in refusal(capsys, story_text(place, good + "name: again\n"))

@@ -1,12 +1,14 @@
 """`numaproof run`: which instances are chosen, where it stops, and a folder that holds one run's results."""
 
 import json
+import shlex
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import escape
 
 from numaproof.harness.cli import main
 from tests.harness.commands.stories import NUMAPROOF, story
@@ -66,11 +68,23 @@ def test_an_option_twice_means_either_and_two_options_both(capsys: pytest.Captur
     assert ids("--policy", "restricted", "--scope", "pod") == restricted & ids("--scope", "pod")
 
 
+def test_a_machine_twice_is_one(place: Path) -> None:
+    done, summary = ran(place, story(place), *("--machine", "laptop") * 2)
+    assert done.stdout.splitlines()[-2].startswith("PASSED: 1 of 1 instance on 1 machine"), done.stdout
+    assert (done.returncode, len(summary["results"]), summary["cut"]) == (0, 1, False)
+
+
 def test_parts_of_ids_choose_with_and_or_not(capsys: pytest.CaptureFixture[str]) -> None:
     everything = {one["id"] for one in listed(capsys)}
     chosen = {one["id"] for one in listed(capsys, "-k", "DGX and not (restricted or container)")}
+    assert {one["id"] for one in listed(capsys, "-k", "")} == everything  # as pytest has it
     assert chosen == {one for one in everything if "dgx" in one and "restricted" not in one and "container" not in one}
     assert chosen
+
+
+def test_an_only_instance_that_is_not_chosen_is_told(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--list", "--policy", "none", str(story(place))]) == 2
+    assert capsys.readouterr().err.startswith("numaproof: --policy none: the only instance is not such; see them by: ")
 
 
 def test_it_stops_at_the_first_failure_when_asked(place: Path) -> None:
@@ -93,6 +107,25 @@ def test_all_of_a_failure_is_told_when_asked(place: Path) -> None:
     short, full = (ran(place, file, *words)[0].stdout for words in ((), ("-v",)))
     assert "again: numaproof run " not in short
     assert "again: numaproof run " in full
+
+
+def test_what_failed_on_a_machine_of_the_command_line_is_run_again_there(place: Path) -> None:
+    file, machine = wrong(place), "pack:1 core:4 pu:2"
+    done, _ = ran(place, file, "-v", "--machine", machine, "--machine", "laptop")
+    told = [line.partition("again: numaproof ")[2] for line in done.stdout.splitlines() if "again: " in line]
+    words = next(words for words in map(shlex.split, told) if machine in words)
+    done, summary = ran(place, *words[1:])
+    assert [(one["machine"], one["outcome"]) for one in summary["results"]] == [(machine, "failed")], done.stderr
+    page = (place / "out/index.html").read_text()
+    assert str(escape(shlex.join(["--machine", machine, f"{file}::{summary['results'][0]['id']}"]))) in page
+
+
+def test_what_does_not_apply_fails_again_when_all_is_required(place: Path) -> None:
+    file = story(place, needs={"numa": 2})
+    done, _ = ran(place, file, "-v", "--require", "all")
+    words = shlex.split(done.stdout.partition("again: numaproof ")[2].partition("\n")[0])
+    done, summary = ran(place, *words[1:])
+    assert (done.returncode, summary["totals"]["failed"]) == (1, 1), done.stdout
 
 
 def test_a_folder_holds_the_last_run_alone_and_what_is_not_ours(place: Path) -> None:

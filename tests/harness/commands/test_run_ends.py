@@ -123,6 +123,43 @@ def test_a_run_that_is_ended_leaves_nothing(
         assert not mounted(run.directory)
 
 
+# A worker that is being started: it says so, and goes on when the pipe is closed.
+SLOW_TO_START = """
+import os, sys
+if "stdin.readline" in " ".join(sys.orig_argv):  # as execnet starts one
+    with open(os.environ["NUMAPROOF_TEST_GATE"]) as gate:
+        gate.read()
+"""
+
+
+def test_a_run_that_is_ended_while_its_workers_start_says_so_and_no_more(place: Path) -> None:
+    (place / "sitecustomize.py").write_text(SLOW_TO_START)
+    gate = place / "gate"
+    os.mkfifo(gate)
+    two = story(place, matrix={"machine": ["laptop", "xeon-2s"]})
+    command = ["env", "--default-signal=INT", *NUMAPROOF]
+    command += ["run", str(two), "--runtime", "process", "--out", str(place / "out"), "-n", "2"]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(place), "NUMAPROOF_TEST_GATE": str(gate)},
+        start_new_session=True,
+    )
+    with process:
+        try:
+            with gate.open("w"):  # opened when a worker reads it
+                os.killpg(process.pid, signal.SIGINT)
+                gate.unlink()
+                gate.touch()  # the other worker need not wait
+            told = process.communicate(timeout=300)[1]
+        finally:
+            process.kill()
+    assert told == "numaproof: ended by Ctrl-C; nothing is left behind\n"
+    assert process.returncode == 128 + signal.SIGINT
+
+
 def test_a_killed_run_leaves_nothing_after_clean(place: Path) -> None:
     with hanging_run(place, 2) as run:
         run.process.kill()

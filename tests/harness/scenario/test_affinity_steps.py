@@ -203,7 +203,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"taint": {"remove": [""]}}, "steps[1].taint.remove[0]: '' is not a taint; write KEY or KEY:EFFECT"),
     ({"taint": {"remove": ["A=b"]}}, "steps[1].taint.remove[0]: 'A=b': taints go by key; write KEY or KEY:EFFECT"),
     ({"quota": {}}, "steps[1].quota.dedicated_cpu: is missing; write a size, or null for any number"),
-    ({"quota": None}, "steps[1].quota: None is not a mapping; give some of: dedicated_cpu"),
+    ({"quota": None}, "steps[1].quota: null is not a mapping; give some of: dedicated_cpu"),
     ({"quota": {"dedicated_cpu": "few"}}, "steps[1].quota.dedicated_cpu: "),
     ({"restart": "node", "expect": {"pending": ["x"]}}, "expect.pending[0]: no step before admits a pod 'x'"),
     ({"restart": "node", "expect": {"pending": "a"}}, "steps[1].expect.pending: 'a' is not a list"),

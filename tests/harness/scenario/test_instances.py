@@ -42,6 +42,15 @@ def test_a_machine_file_beside_the_scenarios_goes_by_its_name(tmp_path: Path) ->
     assert Instance(scenario(tmp_path / "other/theme/file.yaml"), "mine", {}).argument == "mine"
 
 
+def test_a_machine_of_a_matrix_is_a_file_beside_its_scenario_whoever_runs_it(tmp_path: Path) -> None:
+    (tmp_path / "edge.yaml").write_text("preset: laptop\n")
+    own = scenario(tmp_path / "file.yaml", matrix={"machine": ("edge.yaml", "./edge.yaml", "laptop", "gone.yaml")})
+    beside = str(tmp_path / "edge.yaml")
+    assert [one.argument for one in instances(own)] == [beside, beside, "laptop", "gone.yaml"]
+    # What a command line gives is the command line's.
+    assert [one.argument for one in instances(own, ("edge.yaml",))] == ["edge.yaml"]
+
+
 def test_the_kubelet_s_configuration() -> None:
     words = scenario(kubelet={"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}})
     made = kubelet_configuration(Instance(words, "m", {"policy": "none", "scope": "pod", "x": "y"}), MACHINE, SIZES)

@@ -53,7 +53,7 @@ def confined_to(cpus: Collection[int], nodes: Collection[int]) -> Outcome:
 # An expectation, an outcome that meets it, one that does not, and a part of what is said then.
 TABLE: list[tuple[Expected, Outcome, Outcome, str]] = [
     (Expected(admitted=True), one(ON_ZERO), REJECTED, "expected admission, was rejected (TopologyAffinityError"),
-    (Expected(admitted=False), REJECTED, one(ON_ZERO), "expected rejection"),
+    (Expected(admitted=False), REJECTED, one(ON_ZERO), "expected rejection, was admitted"),
     (Expected(reason="TopologyAffinityError"), REJECTED, Outcome(False, "OutOfcpu"), "expected the reason"),
     (Expected(message="Topology locality"), REJECTED, Outcome(False, "X", "other"), "expected a message with"),
     (Expected(aligned="container"), one(ON_ZERO), one(SPREAD), "expected each container on one NUMA node"),

@@ -59,6 +59,8 @@ BAD: list[tuple[tuple[Any, ...], Any, str]] = [
     (("why",), "", "why: '' is not a text"),
     (("steps",), [], "steps: [] is not a list of at least 1"),
     (("matrix", "policy"), ["stricter"], "matrix.policy: 'stricter' is not known; take some of: none, best-effort"),
+    (("matrix", "policy"), ["none", "restricted", "none"], "matrix.policy: 'none' is there twice; keep one"),
+    (("matrix", "machine"), ["laptop", "laptop"], "matrix.machine: 'laptop' is there twice; keep one"),
     (("matrix", "scope"), "pod", "matrix.scope: 'pod' is not a list of values"),
     (("needs",), {"cores": 3}, "needs.cores: unknown key; known: numa"),
     (("needs",), {"numa": -1}, "needs.numa: -1 is not a whole number of 0 or more"),
@@ -66,7 +68,7 @@ BAD: list[tuple[tuple[Any, ...], Any, str]] = [
     (("plugins", 0), {"resource": "example.com/gpu"}, "plugins[0]: give the devices once"),
     (("plugins", 0), {"resource": "r/x", "like": "dgx1-v100"}, "plugins[0]: give the devices once, by per_numa;"),
     (("plugins", 0), {"resource": "r/x", "sysfs": "gpu", "like": "dgx9"}, "plugins[0].like: 'dgx9' is not known"),
-    (("needs",), {"own_machines": True}, "needs.own_machines: True is not a text"),
+    (("needs",), {"own_machines": True}, "needs.own_machines: true is not a text"),
     (
         ("plugins", 0, "preferred"),
         "best",
@@ -78,7 +80,14 @@ BAD: list[tuple[tuple[Any, ...], Any, str]] = [
         "steps[0].admit: asks for example.com/gpu, which no plugin here offers (offered: example.com/nic)",
     ),
     (("plugins", 0, "list"), "lost", "plugins[0].list: 'lost' is not known; take one of: kept, fails, ends"),
-    (("steps", 0, "remove"), "p", "steps[0]: a step does one thing"),
+    (("steps", 0, "remove"), "p", "offline, look, start (given: admit, remove)"),
+    (("steps", 0), {"expect": {"admitted": True}}, "offline, look, start (given: none)"),
+    (("plugins",), None, "plugins: null is not a list; write [...]"),
+    (
+        ("steps", 0, "expect"),
+        {"aligned": False},
+        'aligned: false is not known; take one of: container, pod, "no" (in quotes, else it is false)',
+    ),
     (("steps", 0), {"stop": "node"}, "steps[0].stop: 'node': write the resource whose plugin shall stop"),
     (("steps", 0), {"stop": "example.com/nic"}, "steps[0].stop: no plugin here offers example.com/nic"),
     (("steps", 0), {"lose": "everything"}, "steps[0].lose: 'everything': write `device_checkpoint`"),
@@ -106,10 +115,19 @@ def test_a_mistake_is_told_with_its_place(tmp_path: Path, path: tuple[Any, ...],
     assert "\n" not in str(told.value)
 
 
-@pytest.mark.parametrize("text", ["steps: [", "- 1", "\x00", "just words"])
+@pytest.mark.parametrize("text", ["steps: [", "- 1", "\x00", "just words", "null"])
 def test_what_is_not_a_scenario_at_all(tmp_path: Path, text: str) -> None:
     with pytest.raises(UserError, match=r"story\.yaml"):
         parsed(tmp_path, text)
+
+
+@pytest.mark.parametrize("text", ["", "# later\n", "---\n"])
+def test_a_file_that_holds_nothing(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "story.yaml"
+    file.write_text(text)
+    with pytest.raises(UserError) as told:
+        parse_scenario(file)
+    assert str(told.value) == f"{file}: holds nothing; `numaproof init scenario` writes one to start from"
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
