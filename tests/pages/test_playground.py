@@ -429,7 +429,12 @@ def test_a_remedy_that_is_applied_does_what_it_says(seen: Seen, tmp_path: Path) 
 
 def test_what_is_said_of_a_step_goes_with_it(seen: Seen) -> None:
     page, note = seen.page, seen.page.locator("#note")
-    for leave in (lambda: page.click("#undo"), lambda: field_of_cpus(page).fill("6"), lambda: page.fill("#pod", "")):
+    leaving: list[Callable[[], None]] = [
+        lambda: page.click("#undo"),
+        lambda: field_of_cpus(page).fill("6"),
+        lambda: page.fill("#pod", ""),
+    ]
+    for leave in leaving:
         choose(page, 1)
         choose(page, 0)
         page.locator(".remedies button").first.click()
@@ -693,6 +698,28 @@ def test_it_can_be_used_by_all_in_every_width_and_scheme(
             "rgb(255, 255, 255)" if scheme == "light" else "rgb(13, 17, 23)"
         )
         assert faults_of(seen) == []
+
+
+def test_on_the_narrowest_screen_controls_stay_in_their_place(browser: Browser, server: Server) -> None:
+    outside = """() => [...document.querySelectorAll("#given input, #given select, #given textarea")]
+      .filter((one) => one.getBoundingClientRect().right > one.parentElement.getBoundingClientRect().right)
+      .map((one) => one.id)"""
+    with playground(browser, server, width=320) as seen:
+        assert seen.page.evaluate("document.documentElement.scrollWidth") == 320
+        assert seen.page.evaluate(outside) == []
+
+
+@pytest.mark.parametrize("width", [700, 1280, 2560])
+def test_the_answer_alone_is_printed_as_wide_as_the_paper(browser: Browser, server: Server, width: int) -> None:
+    with playground(browser, server, width=width) as seen:
+        page = seen.page
+        expect(page.locator(".remedies .apply").first).to_be_visible()
+        page.emulate_media(media="print")
+        assert page.locator("#answer").evaluate("one => one.getBoundingClientRect().width") == width
+        for hidden in ("#given", "#undo", ".remedies .apply >> nth=0"):
+            expect(page.locator(hidden)).to_be_hidden()
+        # A heading is on the page of what is below it.
+        assert page.locator("#answer h2").first.evaluate("one => getComputedStyle(one).breakAfter") == "avoid"
 
 
 def test_the_drawing_is_as_wide_as_its_place_from_the_start(browser: Browser, server: Server) -> None:
