@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from numaproof.fake_sysfs.paste import shown
 from numaproof.harness.decision.config import Setting
 from numaproof.harness.decision.kubelet_flags import with_flags
-from numaproof.harness.intake.configuration import read_with_files
+from numaproof.harness.intake.configuration import is_elsewhere, read_with_files
 from numaproof.harness.intake.live_state import with_live
 from numaproof.harness.intake.log_facts import LogFacts
 from numaproof.harness.intake.state import KubeletState
@@ -37,7 +36,7 @@ def known_of(config: Sequence[str], kubelet_root: str | None, pod_resources: str
     if settings is not None and given is not None and not elsewhere:
         notes.append(f"--config is the configuration; what {kubelet_root} has of one is passed over")
     elif settings is None:
-        notes += [f"the configuration {shown(one)} is named by flags, and is not given" for one in elsewhere]
+        notes += map(is_elsewhere, elsewhere)
     if given is not None:
         # Flags that name a configuration go with it.
         settings = with_flags(settings, given) if settings and elsewhere else given

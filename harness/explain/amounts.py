@@ -24,6 +24,16 @@ def short_amount(resource: str, amount: int) -> str:
     return _memory_text(amount) if is_memory(resource) else str(amount)
 
 
+def short_amounts(resource: str, *amounts: int) -> tuple[str, ...]:
+    """Amounts that are compared with one another, so that memory is in one unit: 126 GiB and 126876 MiB look alike."""
+    texts = tuple(short_amount(resource, one) for one in amounts)
+    if not {"MiB", "GiB"} <= {text.rpartition(" ")[2] for text in texts}:
+        return texts
+    if any(one % _MIB for one in amounts):
+        return tuple(f"{one / _GIB:.3f} GiB" for one in amounts)
+    return tuple(f"{one // _MIB} MiB" for one in amounts)
+
+
 def quantity(amount: int) -> str:
     """Bytes as a manifest has them."""
     return str(amount) if amount % _MIB else f"{amount // _MIB}Mi"

@@ -6,7 +6,7 @@ from fractions import Fraction
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.explain import blame as causes
 from numaproof.harness.explain import pinning
-from numaproof.harness.explain.amounts import amount_text, is_memory, short_amount
+from numaproof.harness.explain.amounts import amount_text, is_memory, short_amount, short_amounts
 from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.explanation import Explanation
 from numaproof.harness.explain.leavings import Piece, left_for, pieces, unused
@@ -61,6 +61,7 @@ def stock_text(stock: Stock) -> str:
         amounts = stock.free.get(node, 0), stock.most.get(node, 0), stock.total[node]
         alike.setdefault(amounts, []).append(node)
     shown = sorted(alike.items(), key=lambda item: -item[0][0])[:_SHOWN_NODES]
+    text_of = _texts(stock)
     parts = []
     for (free, most, total), nodes in sorted(shown, key=lambda item: item[1]):
         kept = (
@@ -69,7 +70,7 @@ def stock_text(stock: Stock) -> str:
             else ""
         )
         have, each = ("has", "") if len(nodes) == 1 else ("have", " each")
-        amounts_text = f"{short_amount(stock.resource, free)} free of {short_amount(stock.resource, most)}{kept}{each}"
+        amounts_text = f"{text_of[free]} free of {text_of[most]}{kept}{each}"
         parts.append(
             f"{'NUMA node' if len(nodes) == 1 else 'NUMA nodes'} {format_cpulist(nodes)} {have} {amounts_text}"
         )
@@ -78,6 +79,18 @@ def stock_text(stock: Stock) -> str:
     parts += [f"{stock.nowhere} free belong to no NUMA node"] if stock.nowhere else []
     parts += [f"{stock.ill} {'is' if stock.ill == 1 else 'are'} not healthy"] if stock.ill else []
     return ", ".join(parts)
+
+
+def _wanted_text(stock: Stock) -> str:
+    """What is wanted, in the words of the manifest and, where that is another one, in the unit of what there is."""
+    own, told = short_amount(stock.resource, stock.wanted), _texts(stock)[stock.wanted]
+    return amount_text(stock.resource, stock.wanted) + ("" if own == told else f" ({told})")
+
+
+def _texts(stock: Stock) -> dict[int, str]:
+    """What is wanted and what NUMA nodes have of it, as they are compared: amount -> text."""
+    amounts = sorted({0, stock.wanted, *stock.free.values(), *stock.most.values()})
+    return dict(zip(amounts, short_amounts(stock.resource, *amounts), strict=True))
 
 
 # What decided
@@ -170,7 +183,7 @@ def _resource_lines(explanation: Explanation, blame: Blame) -> Iterator[str]:
     name = _named(blame.resource)
     others = " and ".join(map(_named, blame.others))
     stock = blame.stock
-    wants = f"{who} wants {amount_text(blame.resource, stock.wanted)}" if stock else who
+    wants = f"{who} wants {_wanted_text(stock)}" if stock else who
     have = f"{stock_text(stock)}" if stock else ""
     if blame.cause == causes.NOT_GIVEN:
         message = explanation.trace.verdict.message

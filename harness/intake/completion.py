@@ -61,9 +61,21 @@ def completed(
         cpus = _some_cpus(machine, free)
         config = replace(config, reserved_system_cpus=cpus)
         said.say(f"reservedSystemCPUs {format_cpulist(cpus)}: the static policy needs some, and none are given")
+    _note_overdrawn(config, machine, said)
     if config.memory_policy == "Static":
         config = _memory_reserved(config, machine, said)
     return config
+
+
+def _note_overdrawn(config: NodeConfig, machine: NodeDescription, said: Assumptions) -> None:
+    """Memory of which the node is to keep more than it has: a kubelet counts pages among it, too."""
+    for kind, amount in sorted(demanded_memory(config, machine).items()):
+        has = sum(node.memory if kind == MEMORY else node.hugepages.get(kind, 0) for node in machine.memory_nodes)
+        if amount > has:
+            said.obstruct(
+                f"systemReserved, kubeReserved and evictionHard: make {bytes_text(amount)} of {kind}, and the machine "
+                f"has {bytes_text(has)} (invalid Node Allocatable configuration); reserve less"
+            )
 
 
 def _some_cpus(machine: NodeDescription, free: frozenset[int] | None) -> frozenset[int]:
@@ -109,9 +121,10 @@ def _memory_reserved(config: NodeConfig, machine: NodeDescription, said: Assumpt
         if not told[kind]:
             config = _with_places(config, machine, kind, amount, said)
             continue
-        said.say(
-            f"reserved for the node: {bytes_text(told[kind])} of {kind}, as reservedMemory says; systemReserved, "
-            f"kubeReserved and evictionHard make {bytes_text(amount)}, and a kubelet would not start"
+        said.say(f"reserved for the node: {bytes_text(told[kind])} of {kind}, as reservedMemory says")
+        said.obstruct(
+            f"reservedMemory: has {bytes_text(told[kind])} of {kind}, and systemReserved, kubeReserved and "
+            f"evictionHard make {bytes_text(amount)}; make them equal"
         )
         config = _with_amount(config, machine, kind, told[kind])
     return config

@@ -52,7 +52,12 @@ def read_configuration(text: str, where: str) -> tuple[dict[str, Setting] | None
     A UserError if it is something else.
     """
     settings, notes, files = read_with_files(text, where)
-    return settings, (*notes, *(f"{where}: names the configuration {shown(one)}, which is not given" for one in files))
+    return settings, (*notes, *map(is_elsewhere, files))
+
+
+def is_elsewhere(file: str) -> str:
+    """What has to be said of a configuration that flags name."""
+    return f"the configuration {shown(file)} is named by flags, and is not given"
 
 
 def read_with_files(text: str, where: str) -> Found:

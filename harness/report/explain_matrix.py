@@ -9,7 +9,7 @@ from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.decision.trace import Trace
 from numaproof.harness.explain import blame as causes
-from numaproof.harness.explain.amounts import short_amount
+from numaproof.harness.explain.amounts import short_amounts
 from numaproof.harness.explain.blame import Blame
 from numaproof.harness.explain.explanation import Cell, Explanation
 from numaproof.harness.explain.places import nodes_text
@@ -69,8 +69,7 @@ def blame_text(blame: Blame, *, admitted: bool) -> str:
         told = f"{blame.resource}: what init containers leave has to be taken"
     elif blame.stock is not None:
         stock = blame.stock
-        best = short_amount(stock.resource, stock.best)
-        wanted = short_amount(stock.resource, stock.wanted)
+        wanted, best = short_amounts(stock.resource, stock.wanted, stock.best)
         told = f"{blame.resource}: {wanted} wanted, at most {best} free on a NUMA node"
     else:
         told = f"{blame.resource}: {blame.cause}"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from numaproof.fake_sysfs import Machine
 from numaproof.harness.decision.assignment import Assignment
 from numaproof.harness.drawing.scene import DeviceMark, Holding, Scene, Wish
-from numaproof.harness.explain.amounts import amount_text, short_amount
+from numaproof.harness.explain.amounts import amount_text, is_memory, short_amounts
 from numaproof.harness.explain.explanation import Explanation
 from numaproof.harness.explain.nearest import Amount, nearest
 from numaproof.harness.providers.memory.state import MEMORY
@@ -58,7 +58,7 @@ def _wish(label: str, explanation: Explanation) -> Wish:
         return Wish(label, (), verdict.message or verdict.reason)
     parts = []
     if found.lacking:
-        wants = _listed(f"{_amount(one)} ({short_amount(one.resource, one.free)} free)" for one in found.lacking)
+        wants = _listed(map(_lack, found.lacking))
         parts.append(f"wants {wants}{'' if found.nodes else ' on the whole machine'}")
     if not found.nodes:
         return Wish(label, (), parts[0])
@@ -76,6 +76,11 @@ def _wish(label: str, explanation: Explanation) -> Wish:
 
 def _amount(one: Amount) -> str:
     return amount_text(one.resource, one.wanted)
+
+
+def _lack(one: Amount) -> str:
+    wanted, free = short_amounts(one.resource, one.wanted, one.free)
+    return f"{wanted} of {one.resource} ({free} free)" if is_memory(one.resource) else f"{_amount(one)} ({free} free)"
 
 
 def _listed(words: Iterable[str]) -> str:

@@ -17,10 +17,11 @@ from numaproof.harness.cli import main
 from numaproof.harness.intake.pasted import Texts
 from numaproof.harness.report.pages.render import inlined
 from numaproof.harness.serve.page import examples
+from numaproof.harness.serve.saved import MARK
 from numaproof.harness.vocabulary import POLICIES, SCOPES
 from tests.fake_sysfs.texts.test_read_lscpu import HEADINGS as LSCPU
 from tests.harness.serve.commands import typed
-from tests.harness.serve.links import link_part
+from tests.harness.serve.links import deflated, link_part
 from tests.pages.browser import Seen, chromium, needs_browser, shown
 from tests.pages.serving import ENDED, Server, serving
 from tests.waiting import wait_until
@@ -426,6 +427,34 @@ def test_a_remedy_that_is_applied_does_what_it_says(seen: Seen, tmp_path: Path) 
         expect(page.locator("#answer")).to_be_focused()
 
 
+def test_what_is_said_of_a_step_goes_with_it(seen: Seen) -> None:
+    page, note = seen.page, seen.page.locator("#note")
+    leaving: list[Callable[[], None]] = [
+        lambda: page.click("#undo"),
+        lambda: field_of_cpus(page).fill("6"),
+        lambda: page.fill("#pod", ""),
+    ]
+    for leave in leaving:
+        choose(page, 1)
+        choose(page, 0)
+        page.locator(".remedies button").first.click()
+        settled(page)
+        expect(note).to_contain_text("Applied: ")
+        leave()
+        settled(page)
+        expect(note).to_have_text("")
+
+
+def test_a_link_that_can_be_read_takes_the_place_of_a_damaged_one(browser: Browser, server: Server) -> None:
+    with shown(browser, server.address + "#p1=AAAA") as seen:
+        note = seen.page.locator("#note")
+        expect(note).to_contain_text("The link is damaged")
+        seen.page.goto(server.address + link_part(WHOLE))
+        expect(note).to_have_text("")
+        settled(seen.page)
+        assert given(seen.page) == WHOLE.as_dict()
+
+
 def test_undo_goes_back_step_by_step(seen: Seen) -> None:
     page = seen.page
     steps = [given(page)]
@@ -552,7 +581,10 @@ def test_a_link_has_everything_in_it_and_tells_the_server_nothing(
             assert given(third.page) == expected
 
 
-@pytest.mark.parametrize("part", ["#p1=", "#p1=AAAA", "#p1=%00", "#p1=q1Yq", "#p1=i-3D"])
+NO_TEXTS = [MARK + deflated(content) for content in (b"[]", b'{"machine": 5}', b'{"pod": {"kind": "Pod"}}')]
+
+
+@pytest.mark.parametrize("part", ["#p1", "#p2=AAAA", "#p1=", "#p1=AAAA", "#p1=%00", "#p1=q1Yq", "#p1=i-3D", *NO_TEXTS])
 def test_a_damaged_link_is_said_and_the_first_example_shown(browser: Browser, server: Server, part: str) -> None:
     with playground(browser, server) as plain, shown(browser, server.address + part) as seen:
         settled(seen.page)
@@ -592,7 +624,10 @@ def test_a_file_has_everything_in_it_for_the_page_and_the_command(
         assert seen.page.locator("#answer").inner_text() == answer
 
 
-@pytest.mark.parametrize("content", ["", "null", "{}", '{"numaproof": "playground 2"}', "kind: Pod\n"])
+PARTLY_TEXTS = '{"numaproof": "playground 1", "machine": "dgx-a100", "pod": {"kind": "Pod"}}'
+
+
+@pytest.mark.parametrize("content", ["", "null", "{}", '{"numaproof": "playground 2"}', "kind: Pod\n", PARTLY_TEXTS])
 def test_a_file_of_something_else_is_said_and_nothing_changes(seen: Seen, tmp_path: Path, content: str) -> None:
     before = given(seen.page)
     (tmp_path / "other.json").write_text(content)
@@ -663,6 +698,28 @@ def test_it_can_be_used_by_all_in_every_width_and_scheme(
             "rgb(255, 255, 255)" if scheme == "light" else "rgb(13, 17, 23)"
         )
         assert faults_of(seen) == []
+
+
+def test_on_the_narrowest_screen_controls_stay_in_their_place(browser: Browser, server: Server) -> None:
+    outside = """() => [...document.querySelectorAll("#given input, #given select, #given textarea")]
+      .filter((one) => one.getBoundingClientRect().right > one.parentElement.getBoundingClientRect().right)
+      .map((one) => one.id)"""
+    with playground(browser, server, width=320) as seen:
+        assert seen.page.evaluate("document.documentElement.scrollWidth") == 320
+        assert seen.page.evaluate(outside) == []
+
+
+@pytest.mark.parametrize("width", [700, 1280, 2560])
+def test_the_answer_alone_is_printed_as_wide_as_the_paper(browser: Browser, server: Server, width: int) -> None:
+    with playground(browser, server, width=width) as seen:
+        page = seen.page
+        expect(page.locator(".remedies .apply").first).to_be_visible()
+        page.emulate_media(media="print")
+        assert page.locator("#answer").evaluate("one => one.getBoundingClientRect().width") == width
+        for hidden in ("#given", "#undo", ".remedies .apply >> nth=0"):
+            expect(page.locator(hidden)).to_be_hidden()
+        # A heading is on the page of what is below it.
+        assert page.locator("#answer h2").first.evaluate("one => getComputedStyle(one).breakAfter") == "avoid"
 
 
 def test_the_drawing_is_as_wide_as_its_place_from_the_start(browser: Browser, server: Server) -> None:

@@ -3,7 +3,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const by = (id) => document.getElementById(id);
-  const MARK = "#p1=", FORMAT = "playground 1", PAUSE = 60;
+  const MARK = "#p1=", LINK = /^#p\d/, FORMAT = "playground 1", PAUSE = 60;
   const answer = by("answer");
   const undone = [];
   const GONE = `The server does not answer. Start it again: numaproof serve --port ${location.port || 80}; what you typed stays here.`;
@@ -39,6 +39,11 @@
     by("undo").disabled = false;
   }
 
+  // Of a link or a file, which anybody can have written.
+  function areTexts(found) {
+    return typeof found === "object" && found !== null && !Array.isArray(found) && Object.values(found).every((text) => typeof text === "string");
+  }
+
   const isSaid = (some, others) => JSON.stringify(some) === JSON.stringify(others);
 
   function start(given, example = "") {
@@ -46,6 +51,7 @@
     change = null;
     fill(given);
     by("example").value = example;
+    note(""); // what is said there was of other texts
     soon(0);
   }
 
@@ -254,7 +260,6 @@
   }
 
   function noExample() {
-    if (by("example").value === "") return;
     by("example").value = "";
     note("");
   }
@@ -288,16 +293,17 @@
   }
 
   async function linked(hash) {
+    if (!hash.startsWith(MARK)) throw new Error("of another format");
     const letters = atob(hash.slice(MARK.length).replaceAll("-", "+").replaceAll("_", "/"));
     const packed = Uint8Array.from(letters, (one) => one.charCodeAt(0));
     const found = JSON.parse(new TextDecoder().decode(await flow(packed, new DecompressionStream("deflate-raw"), data.largest)));
-    if (typeof found !== "object" || found === null) throw new Error("no texts");
+    if (!areTexts(found)) throw new Error("no texts");
     return found;
   }
 
   // `otherwise`: what to show where there is no link, or none that can be read.
   async function fromLink(otherwise) {
-    if (!location.hash.startsWith(MARK)) { otherwise(); return; }
+    if (!LINK.test(location.hash)) { otherwise(); return; }
     try {
       const found = await linked(location.hash);
       step();
@@ -338,7 +344,7 @@
     try {
       if (file.size > data.largest) throw new Error("too large");
       const found = JSON.parse(await file.text());
-      if (found.numaproof !== FORMAT) throw new Error("of something else");
+      if (!areTexts(found) || found.numaproof !== FORMAT) throw new Error("of something else");
       step();
       start(found);
       note(`Opened: ${file.name}`);

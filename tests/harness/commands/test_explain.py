@@ -210,6 +210,19 @@ def test_copies_and_several_lists_of_pods_that_run(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.usefixtures("place")
+def test_policies_that_a_log_does_not_tell_are_assumed(capsys: pytest.CaptureFixture[str]) -> None:
+    # The lines of one pod, as they are cut out of a log: hints are there, so that a policy asked for them.
+    Path("kubelet.log").write_text("".join(LOG.splitlines(keepends=True)[1:]))
+    Path("p.yaml").write_text(pod("p", 4))
+    code, answer = asked(capsys, "p.yaml", "--machine", SMALL, "--log", "kubelet.log")
+    assert (code, answer["policy"], answer["scope"]) == (0, "single-numa-node", "pod")
+    assert answer["placement"]["app"]["cpus"] == "4-7"
+    told = "kubelet.log does not tell, and assumed is: topologyManagerPolicy single-numa-node, cpuManagerPolicy static"
+    assert told in answer["assumptions"]
+    assert [one["resource"] for one in answer["log"]["compared"]] == ["cpu", None]
+
+
+@pytest.mark.usefixtures("place")
 def test_a_log_tells_the_configuration_and_is_compared(capsys: pytest.CaptureFixture[str]) -> None:
     Path("kubelet.log").write_text(LOG)
     Path("p.yaml").write_text(pod("p", 4))

@@ -61,7 +61,7 @@ class Case:
     helps: tuple[str, ...] = ()  # parts of the texts of remedies
     never: tuple[str, ...] = ()  # parts that no remedy's text has
     says: tuple[str, ...] = ()  # parts of the reasons
-    assumes: tuple[str, ...] = ()  # parts of the assumptions
+    assumes: tuple[str, ...] = ()  # parts of the obstacles and assumptions
 
 
 def pod(name: str, init: Mapping[str, Amounts] | None = None, /, **containers: Amounts) -> Manifest:
@@ -94,7 +94,7 @@ def explained(case: Case) -> tuple[Explanation, tuple[str, ...]]:
     asking = pod_from(case.pod)
     asked = sorted({name for container in asking.all_containers() for name in container.limits})
     node = assemble(machine, settings, devices, [pod_from(one) for one in case.running], state=state, asked=asked)
-    return explain(node.replica, asking, node.history), (*notes, *node.assumptions)
+    return explain(node.replica, asking, node.history), (*notes, *node.obstacles, *node.assumptions)
 
 
 def machine_of(told: str | Mapping[str, Any]) -> Machine:

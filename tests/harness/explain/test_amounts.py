@@ -2,9 +2,9 @@
 
 import pytest
 
-from numaproof.harness.explain.amounts import amount_text, quantity, short_amount
+from numaproof.harness.explain.amounts import amount_text, quantity, short_amount, short_amounts
 
-GIB = 1 << 30
+MIB, GIB = 1 << 20, 1 << 30
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,22 @@ def test_memory_is_told_as_people_can_read_it(amount: int, text: str) -> None:
     assert amount_text("hugepages-1Gi", amount) == f"{text} of hugepages-1Gi"
 
 
+@pytest.mark.parametrize(
+    ("amounts", "texts"),
+    [
+        ((252 * GIB, 258041 * MIB), ("258048 MiB", "258041 MiB")),
+        ((64010 * MIB, 62 * GIB), ("64010 MiB", "63488 MiB")),
+        ((126 * GIB, 61 * GIB), ("126 GiB", "61 GiB")),
+        ((300 * MIB, 100 * MIB), ("300 MiB", "100 MiB")),
+        # 78483636224 bytes are no whole MiB.
+        ((85916 * MIB, 78_483_636_224), ("83.902 GiB", "73.094 GiB")),
+        ((80 * GIB, 0), ("80 GiB", "0 B")),
+    ],
+)
+def test_memory_that_is_compared_is_in_one_unit(amounts: tuple[int, int], texts: tuple[str, str]) -> None:
+    assert short_amounts("memory", *amounts) == texts
+
+
 def test_a_manifest_has_memory_in_whole_units() -> None:
     assert quantity(GIB) == "1024Mi"
     assert quantity(GIB + 1) == str(GIB + 1)
@@ -37,3 +53,4 @@ def test_pieces_are_counted() -> None:
     assert amount_text("cpu", 2) == "2 CPUs"
     assert amount_text("nvidia.com/gpu", 1) == "1 nvidia.com/gpu"
     assert short_amount("nvidia.com/gpu", 3) == "3"
+    assert short_amounts("cpu", 5, 3) == ("5", "3")

@@ -362,7 +362,7 @@ kubeReserved: {cpu: 1000m, memory: 2Gi}
 """,
         pod("app", app={"cpu": 2, "memory": "1Gi"}),
         # 2 GiB + 2 GiB + the eviction threshold that nobody gave, 100 MiB
-        assumes=("6 GiB", "4196 MiB", "would not start"),
+        assumes=("6 GiB", "4196 MiB", "make them equal"),
     ),
 }
 

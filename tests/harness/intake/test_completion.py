@@ -44,6 +44,12 @@ def complete(
     return config, said.lines
 
 
+def obstacles(kubelet: Mapping[str, Any], node: NodeDescription | None = None) -> list[str]:
+    said = Assumptions()
+    completed(node_config(kubelet), node or machine(), said, given=True)
+    return said.obstacles
+
+
 def test_where_no_configuration_is_given_one_that_aligns_is_assumed() -> None:
     said = Assumptions()
     config = completed(NodeConfig(), machine(), said, given=False)
@@ -161,10 +167,24 @@ def test_what_is_told_by_numa_node_counts_more_than_amounts() -> None:
     assert config.kube_reserved == {"cpu": 1, "memory": 824 * MI}
     assert config.system_reserved == {"pid": 100}
     assert config.eviction_hard == {"memory.available": "200Mi", "nodefs.available": "10%"}
-    assert said == [
-        "reserved for the node: 1 GiB of memory, as reservedMemory says; systemReserved, kubeReserved and evictionHard "
-        "make 3272 MiB, and a kubelet would not start"
+    assert said == ["reserved for the node: 1 GiB of memory, as reservedMemory says"]
+    assert obstacles(kubelet) == [
+        "reservedMemory: has 1 GiB of memory, and systemReserved, kubeReserved and evictionHard make 3272 MiB; make "
+        "them equal"
     ]  # 3 GiB + 200 MiB
+
+
+@pytest.mark.parametrize("policy", ["None", "Static"])
+def test_more_memory_cannot_be_reserved_than_there_is(policy: str) -> None:
+    kubelet = {"memoryManagerPolicy": policy, "evictionHard": {"memory.available": "0"}}
+    # All that there is may be reserved, huge pages among it.
+    assert obstacles(kubelet | {"kubeReserved": {"memory": "8Gi"}}, machine(2, 8)) == []
+    assert obstacles(kubelet | {"kubeReserved": {"memory": "5Gi"}, "systemReserved": {"memory": "4Gi"}}) == [
+        "systemReserved, kubeReserved and evictionHard: make 9 GiB of memory, and the machine has 8 GiB (invalid Node "
+        "Allocatable configuration); reserve less"
+    ]
+    told = obstacles(kubelet | {"kubeReserved": {"memory": "1Gi", "hugepages-2Mi": "34Mi"}}, machine(2, 8))
+    assert ["make 34 MiB of hugepages-2Mi, and the machine has 32 MiB" in one for one in told] == [True]
 
 
 def test_less_than_eviction_keeps_free() -> None:
@@ -240,7 +260,7 @@ def test_any_configuration_starts_when_it_is_completed_and_only_what_is_said_has
         assert (after, said.lines) == (before, [])
     for name in NodeConfig.__slots__:
         if getattr(after, name) != getattr(before, name):
-            assert any(FIELDS[name] in line for line in said.lines), name
+            assert any(FIELDS[name] in line for line in said.lines + said.obstacles), name
     again = Assumptions()
     assert completed(after, node, again, given=True) == after
     assert again.lines == []

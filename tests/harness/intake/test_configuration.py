@@ -161,7 +161,7 @@ def test_a_file_that_is_only_named_is_no_configuration() -> None:
     text = "/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml --v=2"
     assert read_configuration(text, "ps") == (
         None,
-        ("ps: names the configuration '/var/lib/kubelet/config.yaml', which is not given",),
+        ("the configuration '/var/lib/kubelet/config.yaml' is named by flags, and is not given",),
     )
     assert read_with_files(text, "ps") == (None, (), ("/var/lib/kubelet/config.yaml",))
     assert read_configuration("kubelet-arg:\n- config=/etc/k.yaml\n", "k3s")[0] is None

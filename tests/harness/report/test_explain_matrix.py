@@ -22,6 +22,10 @@ def test_what_decides_is_said_beside_the_verdict() -> None:
     assert blame_text(Blame("cpu", IN_USE, "cpu", stock=stock), admitted=False) == (
         "cpu: 5 wanted, at most 3 free on a NUMA node"
     )
+    memory = Stock("memory", 252 << 30, {0: 257477 << 20, 1: 258041 << 20}, {}, {})
+    assert blame_text(Blame("memory", IN_USE, "memory", stock=memory), admitted=False) == (
+        "memory: 258048 MiB wanted, at most 258041 MiB free on a NUMA node"
+    )
     apart = Blame(DEVICES, APART, GPU, stock=stock, others=("cpu", "memory"))
     assert blame_text(apart, admitted=True) == f"not aligned: {GPU} and cpu and memory are apart"
     assert blame_text(Blame(POLICY, "none"), admitted=True) == "not aligned: policy none"

@@ -43,6 +43,12 @@ def test_a_refused_pod_is_shown_where_least_is_missing() -> None:
     assert scene_of(found, MACHINE).holdings[-1].label == "default/a"
 
 
+def test_memory_that_is_missing_can_be_compared() -> None:
+    found = explained(pod("asked", 2, "8193Mi"))
+    wants = "wants 8193 MiB of memory (8192 MiB free); 2 CPUs would be there"
+    assert scene_of(found, MACHINE).wish == Wish("default/asked", (1,), wants)
+
+
 def test_several_that_are_missing_and_whole_machines() -> None:
     told = scene_of(explained(pod("asked", 8, "7Gi", gpu=2), pod("a", 3, "1Gi", gpu=1)), MACHINE).wish
     # Node 0 has 4 of 8 CPUs, 6 of 7 GiB and one of two GPUs: 1/2 + 1/7 + 1/2; node 1 no GPU, and all the rest.

@@ -4,6 +4,7 @@ import pytest
 
 from numaproof.harness.explain.beside import Beside
 from numaproof.harness.explain.explanation import Explanation
+from numaproof.harness.explain.reasons import why
 from numaproof.harness.report.explain_text import WIDTH, explanation_lines
 from numaproof.harness.vocabulary import KUBELET_POLICIES
 from tests.harness.report.explained import GPU, explained, pod
@@ -66,3 +67,15 @@ def test_an_admitted_pod_is_told_what_it_gets() -> None:
 def test_a_drawing_and_assumptions_come_last() -> None:
     told = lines(STORIES["admitted"], ("the version",), ("+--+", "|  |"))
     assert told[-5:] == ["+--+", "|  |", "", "Assumed", "- the version"]
+
+
+@pytest.mark.parametrize(
+    ("memory", "told"),
+    [
+        ("9Gi", "wants 9 GiB of memory (9216 MiB); NUMA node 0 has 7068 MiB free of 7168 MiB, NUMA node 1 has 8192 "),
+        ("8193Mi", "wants 8193 MiB of memory; NUMA node 0 has 7068 MiB free of 7168 MiB, NUMA node 1 has 8192 MiB "),
+    ],
+)
+def test_memory_that_is_missing_is_in_the_unit_of_what_there_is(memory: str, told: str) -> None:
+    found = explained(pod("asked", 1, memory), pod("a", 7, "100Mi"))
+    assert told in why(found)[0]
