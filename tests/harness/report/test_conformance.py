@@ -110,6 +110,16 @@ def test_a_terminal_shows_every_result_where_that_is_wanted() -> None:
     assert "version v1beta1" in lines[1]
 
 
+def test_a_table_says_where_it_leaves_out_of_what_was_seen() -> None:
+    long, lines = "seen " * 40, "first line\nsecond line"
+    results = [
+        CheckResult(BY_ID[f"dp/list/{n}"], CheckVerdict.PASS, seen) for n, seen in ((1, long), (2, lines), (3, "all"))
+    ]
+    report = replace(REPORT, results=tuple(results))
+    told = [line.split("  ")[-1] for line in printed(report, verbose=True).splitlines()[1:4]]
+    assert told == [long[:99] + "…", "first line …", "all"]
+
+
 def test_a_terminal_explains_the_violations_and_ends_with_the_verdict() -> None:
     text = printed(REPORT)
     for result in REPORT.results:
