@@ -39,7 +39,12 @@ def refuse_unknown(option: str, patterns: Sequence[str]) -> None:
 
 def _meant(pattern: str) -> str:
     """The check, or all of its area, that somebody may have meant, with `dp/` or without it."""
-    areas = {f"{check.id.rpartition('/')[0]}/*" for check in CATALOGUE}
+    if "," in pattern:
+        return "; give each id by itself"
+    areas = {f"dp/{check.area}/*" for check in CATALOGUE}
+    whole = f"{pattern.rstrip('/')}/*"
+    if f"dp/{whole.removeprefix('dp/')}" in areas:
+        return f"; did you mean {whole}?"
     known = [*BY_ID, *areas]
     return did_you_mean(pattern, known if pattern.startswith("dp/") else [one.removeprefix("dp/") for one in known])
 
