@@ -4,6 +4,7 @@ import io
 import shlex
 from dataclasses import replace
 
+import pytest
 import yaml
 from rich.console import Console
 
@@ -13,12 +14,14 @@ from numaproof.harness.conformance.catalogue import BY_ID
 from numaproof.harness.conformance.exchange import Called, Ended, Event, Exchange, Happened, Listed, Opened, Registered
 from numaproof.harness.conformance.finding import CheckVerdict
 from numaproof.harness.conformance.happenings import Happening, Method, Probe, Session
+from numaproof.harness.conformance.printed import Printed
 from numaproof.harness.conformance.result import CheckResult, Report
 from numaproof.harness.report.conformance_html import html
 from numaproof.harness.report.conformance_junit import junit
 from numaproof.harness.report.conformance_terminal import show
 from numaproof.harness.report.conformance_yaml import as_yaml
 from numaproof.harness.report.exchange_text import lines_about
+from numaproof.harness.report.printed_text import last_lines
 from tests.harness.report.junit_shape import check_shape
 
 RESOURCE = "example.com/gpu"
@@ -159,6 +162,24 @@ def test_a_check_is_shown_what_it_is_about_in_its_own_sessions() -> None:
     assert lines_about(BY_ID["dp/register/11"], REPORT.exchange) == [
         "   0.500 s  early    .. subject exited (2) panic: <no>"
     ]
+
+
+@pytest.mark.parametrize(
+    ("check_id", "session", "given_up"),
+    [
+        ("dp/register/6", Session.RESTART, Happening.NOT_REGISTERED_AGAIN),
+        ("dp/register/9", Session.REFUSED, Happening.GAVE_UP),
+    ],
+)
+def test_what_a_plugin_printed_while_it_was_waited_for_is_told(
+    check_id: str, session: Session, given_up: Happening
+) -> None:
+    registered = Registered(session, 1.0, RESOURCE, "v1beta1", "g.sock", None, Method.REGISTER, accepted=True)
+    events = (registered, Happened(session, 2.0, Happening.KUBELET_STARTED), Happened(session, 32.0, given_up))
+    report = replace(REPORT, exchange=Exchange(events), output=(Printed(session, 7.0, "cannot register"),))
+    assert given_up.text in lines_about(BY_ID[check_id], report.exchange)[-1]
+    [line] = last_lines(BY_ID[check_id], report, 6)
+    assert "cannot register" in line
 
 
 def test_of_many_events_and_of_long_messages_a_part_is_shown() -> None:
