@@ -126,6 +126,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check the subject; 0: conformant, 1: not, 3: it could not be started."""
+    _refuse_lost_place()
     given = argparse.Namespace(**vars(args))
     options_file = add_file_options(args)
     annotating = parse_annotations(args.annotations, os.environ)
@@ -175,6 +176,14 @@ def _list(checks: Sequence[Check], *, as_json: bool) -> None:
         return
     for check in checks:
         print(f"{check.id:15} {check.level.value:7} {check.title}")
+
+
+def _refuse_lost_place() -> None:
+    """A subject starts where numaproof runs, and relative paths begin there."""
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        raise UserError("the working directory is gone; go to one that is there") from error
 
 
 def _refuse_bad_places(args: argparse.Namespace) -> None:

@@ -215,6 +215,15 @@ def test_bad_usage_is_one_line(arguments: list[str], said: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_a_working_directory_that_is_gone_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = tmp_path / "lost"
+    lost.mkdir()
+    monkeypatch.chdir(lost)
+    lost.rmdir()
+    with pytest.raises(UserError, match="the working directory is gone; go to one that is there"):
+        numaproof_check("--", "true")
+
+
 def test_an_image_that_is_nowhere_is_one_line() -> None:
     with pytest.raises(UserError) as caught:
         numaproof_check("--image", "numaproof.example/none:1")
