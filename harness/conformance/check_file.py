@@ -101,8 +101,11 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _judge(where: Where, key: str, value: Any) -> None:
+    judge = _JUDGES.get(key)
+    if judge is None:
+        return
     try:
-        _JUDGES.get(key, lambda value: value)(value)
+        judge(value)
     except UserError as error:
         raise UserError(f"{where}: {error}") from error
 
