@@ -56,7 +56,7 @@ from numaproof.harness.report.conformance_annotations import not_started, of_che
 from numaproof.harness.report.conformance_html import html
 from numaproof.harness.report.conformance_junit import junit
 from numaproof.harness.report.conformance_terminal import show
-from numaproof.harness.report.conformance_words import plain_text, summary_line
+from numaproof.harness.report.conformance_words import plain_text, remark, summary_line
 from numaproof.harness.report.conformance_yaml import as_yaml
 from numaproof.harness.report.source_path import shown
 from numaproof.harness.runtimes.scratch import remove_stale, run_directory
@@ -162,7 +162,11 @@ def run(args: argparse.Namespace) -> int:
             if not is_good or number + 1 == (args.repeat or 1):
                 headline = f"numaproof check: {outcome(report, known).text}"
                 violations = of_checks(report, known, options_file, args.known_failures)
-                annotate(annotating, Ending(headline, is_good, [summary_line(report)], violations), OPTIONS_FILE)
+                annotate(
+                    annotating,
+                    Ending(headline, is_good, [*filter(None, (summary_line(report), remark(report)))], violations),
+                    OPTIONS_FILE,
+                )
             show(report, console, known, places=_places(args), verbose=args.verbose)
             if not is_good:
                 return NOT_CONFORMANT

@@ -11,7 +11,7 @@ from numaproof.harness.conformance.finding import CheckVerdict
 from numaproof.harness.conformance.outcome import outcome
 from numaproof.harness.conformance.result import CheckResult, Report
 from numaproof.harness.drawing.words import ELLIPSIS, cut
-from numaproof.harness.report.conformance_words import explanation, plain_text, summary_line, verdict_words
+from numaproof.harness.report.conformance_words import explanation, plain_text, remark, summary_line, verdict_words
 from numaproof.harness.report.printed_text import last_lines
 
 _COLOURS = {
@@ -48,6 +48,8 @@ def show(
     console.print(Text(summary_line(report)), soft_wrap=True)
     for kind, place in places:
         console.print(Text(f"{kind}: {place}"), soft_wrap=True)
+    if told := remark(report):
+        console.print(Text(told, style=_COLOURS[CheckVerdict.WARN]), soft_wrap=True)
     decided = outcome(report, known)
     for healed in decided.healed:
         told = f"{healed} is among the known failures, and does not fail any more: take it off the list"

@@ -164,6 +164,17 @@ def test_a_check_is_shown_what_it_is_about_in_its_own_sessions() -> None:
     ]
 
 
+def test_who_listed_no_healthy_device_is_told_that_no_allocation_was_checked() -> None:
+    sick = api.ListAndWatchResponse(devices=[api.Device(ID="a", health="Unhealthy")])
+    lists = Exchange((listed(1.0), Listed(Session.CALLS, 2.0, RESOURCE, 1, sick, sick.ByteSize())))
+    passed = (CheckResult(BY_ID["dp/list/2"], CheckVerdict.PASS, "no id is listed twice"),)
+    empty = replace(REPORT, results=passed, exchange=lists)
+    for told in (printed(empty), html(empty)):
+        assert "t listed no healthy device, so no allocation was checked: show it one" in told
+    for report in (REPORT, replace(empty, exchange=Exchange(()))):
+        assert "no healthy device" not in printed(report) + html(report)
+
+
 @pytest.mark.parametrize(
     ("check_id", "session", "given_up"),
     [
