@@ -57,7 +57,7 @@ def _matches(check: Check, pattern: str) -> bool:
 def read_known_failures(path: Path) -> frozenset[str]:
     """The ids of a file, one a line; `#` begins a comment."""
     try:
-        lines = path.read_text().splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()  # some editors begin a file with a mark
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8"
         told = "give a file with the id of a check in each line"

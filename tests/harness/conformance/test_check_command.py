@@ -103,7 +103,7 @@ def test_a_ci_system_is_told_that_the_plugin_did_not_start() -> None:
 
 
 def test_known_failures_must_still_fail(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("known").write_text("# a list of what we know\ndp/list/3  # upstream issue\n")
+    Path("known").write_text("dp/list/3  # upstream issue\n# a list of what we know\n", encoding="utf-8-sig")
     bad = [*MOCK, "--fault", "ListAndWatch=bad-health"]
     assert numaproof_check("--only", "dp/list/3", "--known-failures", "known", "--", *bad) == 0
     assert "fail (known)" in capsys.readouterr().out
