@@ -200,6 +200,20 @@ def test_a_typo_is_told_at_the_job(runner: Runner) -> None:
     assert command.startswith("::error title=numaproof::numaproof: no-such-theme: no file, folder or scenario")
 
 
+@pytest.mark.parametrize(
+    ("command", "name", "told"),
+    [
+        ("run", "plugin", "the inputs plugin and image are for the command check"),
+        ("run", "image", "the inputs plugin and image are for the command check"),
+        ("check", "what", "the input what is for the command run"),
+    ],
+)
+def test_what_is_for_the_other_command_is_not_left_undone(runner: Runner, command: str, name: str, told: str) -> None:
+    done = runner.step(RUN, machine="no-such-machine", **{"command": command, name: "x"})
+    assert done.code == 2
+    assert done.commands == [f"::error title=numaproof::{told}"]
+
+
 def test_strict_is_never_left_out_for_how_it_is_written(runner: Runner) -> None:
     lax = plugin(runner.temp / "numaproof/bin/python", "--fault", "Allocate=accept-empty")
     words = {"command": "check", "plugin": lax, "arguments": "--only dp/allocate/3"}
@@ -226,9 +240,9 @@ def test_no_input_is_code(runner: Runner, name: str) -> None:
             if OF_ONE[name] in ({"run", "check"} - {command}):
                 continue
             # Refused at the latest for the machine, before anything starts.
-            inputs = {"command": command, "plugin": "false", "machine": "no-such-machine"} | {
-                name.replace("-", "_"): evil
-            }
+            inputs = {"command": command, "machine": "no-such-machine"} | {name.replace("-", "_"): evil}
+            if command == "check":
+                inputs.setdefault("plugin", "false")
             done = runner.step(INSTALL if name in OF_INSTALL else RUN, **inputs)
             assert done.code == 2, (done.code, done.printed)
             assert done.outputs.get("verdict") in (None, "bad-input")

@@ -56,7 +56,7 @@ from numaproof.harness.report.conformance_annotations import not_started, of_che
 from numaproof.harness.report.conformance_html import html
 from numaproof.harness.report.conformance_junit import junit
 from numaproof.harness.report.conformance_terminal import show
-from numaproof.harness.report.conformance_words import plain_text, summary_line
+from numaproof.harness.report.conformance_words import plain_text, remark, summary_line
 from numaproof.harness.report.conformance_yaml import as_yaml
 from numaproof.harness.report.source_path import shown
 from numaproof.harness.runtimes.scratch import remove_stale, run_directory
@@ -126,6 +126,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check the subject; 0: conformant, 1: not, 3: it could not be started."""
+    _refuse_lost_place()
     given = argparse.Namespace(**vars(args))
     options_file = add_file_options(args)
     annotating = parse_annotations(args.annotations, os.environ)
@@ -161,7 +162,11 @@ def run(args: argparse.Namespace) -> int:
             if not is_good or number + 1 == (args.repeat or 1):
                 headline = f"numaproof check: {outcome(report, known).text}"
                 violations = of_checks(report, known, options_file, args.known_failures)
-                annotate(annotating, Ending(headline, is_good, [summary_line(report)], violations), OPTIONS_FILE)
+                annotate(
+                    annotating,
+                    Ending(headline, is_good, [*filter(None, (summary_line(report), remark(report)))], violations),
+                    OPTIONS_FILE,
+                )
             show(report, console, known, places=_places(args), verbose=args.verbose)
             if not is_good:
                 return NOT_CONFORMANT
@@ -175,6 +180,14 @@ def _list(checks: Sequence[Check], *, as_json: bool) -> None:
         return
     for check in checks:
         print(f"{check.id:15} {check.level.value:7} {check.title}")
+
+
+def _refuse_lost_place() -> None:
+    """A subject starts where numaproof runs, and relative paths begin there."""
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        raise UserError("the working directory is gone; go to one that is there") from error
 
 
 def _refuse_bad_places(args: argparse.Namespace) -> None:

@@ -91,8 +91,8 @@ class Happening(Enum):
     SURVIVES_SIGTERM = "survives SIGTERM", Topic.SUBJECT
     SOCKET_LEFT = "socket left", Topic.SOCKET
 
-    TRIED_AGAIN = ("tried again",)
-    GAVE_UP = ("gave up",)
+    TRIED_AGAIN = "tried again", Topic.SUBJECT
+    GAVE_UP = "gave up", Topic.SUBJECT
     REGISTERED_OVER_STALE_SOCKET = "registered over its stale socket", Topic.SUBJECT, Topic.SOCKET
     NOT_REGISTERED_OVER_STALE_SOCKET = "not registered over its stale socket", Topic.SUBJECT, Topic.SOCKET
 

@@ -39,7 +39,12 @@ def refuse_unknown(option: str, patterns: Sequence[str]) -> None:
 
 def _meant(pattern: str) -> str:
     """The check, or all of its area, that somebody may have meant, with `dp/` or without it."""
-    areas = {f"{check.id.rpartition('/')[0]}/*" for check in CATALOGUE}
+    if "," in pattern:
+        return "; give each id by itself"
+    areas = {f"dp/{check.area}/*" for check in CATALOGUE}
+    whole = f"{pattern.rstrip('/')}/*"
+    if f"dp/{whole.removeprefix('dp/')}" in areas:
+        return f"; did you mean {whole}?"
     known = [*BY_ID, *areas]
     return did_you_mean(pattern, known if pattern.startswith("dp/") else [one.removeprefix("dp/") for one in known])
 
@@ -52,7 +57,7 @@ def _matches(check: Check, pattern: str) -> bool:
 def read_known_failures(path: Path) -> frozenset[str]:
     """The ids of a file, one a line; `#` begins a comment."""
     try:
-        lines = path.read_text().splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()  # some editors begin a file with a mark
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8"
         told = "give a file with the id of a check in each line"

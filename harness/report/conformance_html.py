@@ -8,7 +8,15 @@ from numaproof.harness.conformance.checks.check import RequirementLevel
 from numaproof.harness.conformance.finding import CheckVerdict
 from numaproof.harness.conformance.outcome import outcome
 from numaproof.harness.conformance.result import CheckResult, Report
-from numaproof.harness.report.conformance_words import counts, explanation, facts, plain_text, title, verdict_words
+from numaproof.harness.report.conformance_words import (
+    counts,
+    explanation,
+    facts,
+    plain_text,
+    remark,
+    title,
+    verdict_words,
+)
 from numaproof.harness.report.exchange_text import lines_about
 from numaproof.harness.report.pages.render import render
 from numaproof.harness.report.printed_text import line, lines_beside
@@ -60,6 +68,7 @@ def html(report: Report, known: Collection[str] = ()) -> str:
         title=f"numaproof check: {title(report)}",
         resources=title(report),
         outcome=outcome(report, known),
+        remark=remark(report),
         facts=facts(report),
         counts=[(verdict.value, _TONES[verdict], count) for verdict, count in counts(report).items()],
         levels=[level.value for level in RequirementLevel if level.value in {one.level for one in checks}],

@@ -10,7 +10,8 @@ from rich.text import Text
 from numaproof.harness.conformance.finding import CheckVerdict
 from numaproof.harness.conformance.outcome import outcome
 from numaproof.harness.conformance.result import CheckResult, Report
-from numaproof.harness.report.conformance_words import explanation, plain_text, summary_line, verdict_words
+from numaproof.harness.drawing.words import ELLIPSIS, cut
+from numaproof.harness.report.conformance_words import explanation, plain_text, remark, summary_line, verdict_words
 from numaproof.harness.report.printed_text import last_lines
 
 _COLOURS = {
@@ -21,6 +22,7 @@ _COLOURS = {
     CheckVerdict.ERROR: "bold magenta",
 }
 _LAST_LINES = 6  # of what the plugin printed, beside a violation
+_LONGEST_SEEN = 100  # in a table; of a violation all is told below it
 _ALONE = "  this alone:"
 
 
@@ -46,6 +48,8 @@ def show(
     console.print(Text(summary_line(report)), soft_wrap=True)
     for kind, place in places:
         console.print(Text(f"{kind}: {place}"), soft_wrap=True)
+    if told := remark(report):
+        console.print(Text(told, style=_COLOURS[CheckVerdict.WARN]), soft_wrap=True)
     decided = outcome(report, known)
     for healed in decided.healed:
         told = f"{healed} is among the known failures, and does not fail any more: take it off the list"
@@ -57,9 +61,10 @@ def show(
 def _everything(report: Report, known: Collection[str]) -> Table:
     table = Table("check", "level", "verdict", "requirement", "seen", box=None, pad_edge=False, header_style="bold")
     for result in report.results:
-        seen = plain_text(result.seen.partition("\n")[0])
+        first, _, more = plain_text(result.seen).partition("\n")
+        seen = cut(f"{first} {ELLIPSIS}" if more else first, _LONGEST_SEEN)
         words = Text(verdict_words(result, known), style=_COLOURS[result.verdict])
-        table.add_row(result.check.id, result.check.level.value, words, result.check.title, Text(seen[:100]))
+        table.add_row(result.check.id, result.check.level.value, words, result.check.title, Text(seen))
     return table
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection
 
 import numaproof
+from numaproof.harness.conformance.exchange import Listed
 from numaproof.harness.conformance.finding import CheckVerdict
 from numaproof.harness.conformance.printed import plain
 from numaproof.harness.conformance.result import CheckResult, Report
@@ -54,6 +55,17 @@ def counts(report: Report) -> dict[CheckVerdict, int]:
     """How many of each verdict that there is."""
     found = Counter(result.verdict for result in report.results)
     return {verdict: found[verdict] for verdict in CheckVerdict if found[verdict]}
+
+
+def remark(report: Report) -> str:
+    """What a reader must know of a good verdict, too: that most of it had nothing to be judged by; else empty."""
+    lists = report.exchange.of(Listed)
+    if not lists or any(device.health == "Healthy" for one in lists for device in one.response.devices):
+        return ""
+    return (
+        "it listed no healthy device, so no allocation was checked: show it one, by --machine, --device, --bind or its "
+        "own options"
+    )
 
 
 def summary_line(report: Report) -> str:

@@ -135,7 +135,7 @@ def same_options(exchange: Exchange, _facts: Facts) -> Finding:
         "order to be restarted, check it with --supervise."
     ),
     sessions=(Session.RESTART,),
-    about=(Method.REGISTER, Topic.KUBELET),
+    about=(Method.REGISTER, Topic.SUBJECT, Topic.KUBELET),
 )
 def registers_again(exchange: Exchange, _facts: Facts) -> Finding:
     if missing := exchange.happened(Happening.NOT_REGISTERED_AGAIN):

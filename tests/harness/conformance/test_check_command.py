@@ -103,7 +103,7 @@ def test_a_ci_system_is_told_that_the_plugin_did_not_start() -> None:
 
 
 def test_known_failures_must_still_fail(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("known").write_text("# a list of what we know\ndp/list/3  # upstream issue\n")
+    Path("known").write_text("dp/list/3  # upstream issue\n# a list of what we know\n", encoding="utf-8-sig")
     bad = [*MOCK, "--fault", "ListAndWatch=bad-health"]
     assert numaproof_check("--only", "dp/list/3", "--known-failures", "known", "--", *bad) == 0
     assert "fail (known)" in capsys.readouterr().out
@@ -189,6 +189,9 @@ def test_dry_run_lists_what_would_be_checked(capsys: pytest.CaptureFixture[str])
         (["--dir", "/none"], "no such directory"),
         (["--socket", "/none"], "no socket is there"),
         (["--only", "dp/lists/1", "--", "true"], "--only dp/lists/1"),
+        (["--only", "dp/list", "--", "true"], "did you mean dp/list/*?"),
+        (["--only", "allocate/", "--", "true"], "did you mean allocate/*?"),
+        (["--only", "dp/list/1,dp/list/2", "--", "true"], "give each id by itself"),
         (["--only", "dp/list/1", "--exclude", "list/*", "--", "true"], "no check is left"),
         (["--features", "magic", "--", "true"], "known: preferred"),
         (["--known-failures", "/none", "--", "true"], "--known-failures /none"),
@@ -210,6 +213,15 @@ def test_bad_usage_is_one_line(arguments: list[str], said: str) -> None:
         numaproof_check(*arguments)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_working_directory_that_is_gone_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = tmp_path / "lost"
+    lost.mkdir()
+    monkeypatch.chdir(lost)
+    lost.rmdir()
+    with pytest.raises(UserError, match="the working directory is gone; go to one that is there"):
+        numaproof_check("--", "true")
 
 
 def test_an_image_that_is_nowhere_is_one_line() -> None:

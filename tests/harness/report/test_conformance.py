@@ -4,6 +4,7 @@ import io
 import shlex
 from dataclasses import replace
 
+import pytest
 import yaml
 from rich.console import Console
 
@@ -13,12 +14,14 @@ from numaproof.harness.conformance.catalogue import BY_ID
 from numaproof.harness.conformance.exchange import Called, Ended, Event, Exchange, Happened, Listed, Opened, Registered
 from numaproof.harness.conformance.finding import CheckVerdict
 from numaproof.harness.conformance.happenings import Happening, Method, Probe, Session
+from numaproof.harness.conformance.printed import Printed
 from numaproof.harness.conformance.result import CheckResult, Report
 from numaproof.harness.report.conformance_html import html
 from numaproof.harness.report.conformance_junit import junit
 from numaproof.harness.report.conformance_terminal import show
 from numaproof.harness.report.conformance_yaml import as_yaml
 from numaproof.harness.report.exchange_text import lines_about
+from numaproof.harness.report.printed_text import last_lines
 from tests.harness.report.junit_shape import check_shape
 
 RESOURCE = "example.com/gpu"
@@ -110,6 +113,16 @@ def test_a_terminal_shows_every_result_where_that_is_wanted() -> None:
     assert "version v1beta1" in lines[1]
 
 
+def test_a_table_says_where_it_leaves_out_of_what_was_seen() -> None:
+    long, lines = "seen " * 40, "first line\nsecond line"
+    results = [
+        CheckResult(BY_ID[f"dp/list/{n}"], CheckVerdict.PASS, seen) for n, seen in ((1, long), (2, lines), (3, "all"))
+    ]
+    report = replace(REPORT, results=tuple(results))
+    told = [line.split("  ")[-1] for line in printed(report, verbose=True).splitlines()[1:4]]
+    assert told == [long[:99] + "…", "first line …", "all"]
+
+
 def test_a_terminal_explains_the_violations_and_ends_with_the_verdict() -> None:
     text = printed(REPORT)
     for result in REPORT.results:
@@ -149,6 +162,35 @@ def test_a_check_is_shown_what_it_is_about_in_its_own_sessions() -> None:
     assert lines_about(BY_ID["dp/register/11"], REPORT.exchange) == [
         "   0.500 s  early    .. subject exited (2) panic: <no>"
     ]
+
+
+def test_who_listed_no_healthy_device_is_told_that_no_allocation_was_checked() -> None:
+    sick = api.ListAndWatchResponse(devices=[api.Device(ID="a", health="Unhealthy")])
+    lists = Exchange((listed(1.0), Listed(Session.CALLS, 2.0, RESOURCE, 1, sick, sick.ByteSize())))
+    passed = (CheckResult(BY_ID["dp/list/2"], CheckVerdict.PASS, "no id is listed twice"),)
+    empty = replace(REPORT, results=passed, exchange=lists)
+    for told in (printed(empty), html(empty)):
+        assert "t listed no healthy device, so no allocation was checked: show it one" in told
+    for report in (REPORT, replace(empty, exchange=Exchange(()))):
+        assert "no healthy device" not in printed(report) + html(report)
+
+
+@pytest.mark.parametrize(
+    ("check_id", "session", "given_up"),
+    [
+        ("dp/register/6", Session.RESTART, Happening.NOT_REGISTERED_AGAIN),
+        ("dp/register/9", Session.REFUSED, Happening.GAVE_UP),
+    ],
+)
+def test_what_a_plugin_printed_while_it_was_waited_for_is_told(
+    check_id: str, session: Session, given_up: Happening
+) -> None:
+    registered = Registered(session, 1.0, RESOURCE, "v1beta1", "g.sock", None, Method.REGISTER, accepted=True)
+    events = (registered, Happened(session, 2.0, Happening.KUBELET_STARTED), Happened(session, 32.0, given_up))
+    report = replace(REPORT, exchange=Exchange(events), output=(Printed(session, 7.0, "cannot register"),))
+    assert given_up.text in lines_about(BY_ID[check_id], report.exchange)[-1]
+    [line] = last_lines(BY_ID[check_id], report, 6)
+    assert "cannot register" in line
 
 
 def test_of_many_events_and_of_long_messages_a_part_is_shown() -> None:
