@@ -245,7 +245,7 @@ def _run_in(
         time.monotonic() - begun,
         shlex.join(["numaproof", *sys.argv[1:]]),
         machines,
-        cut=len(ended.results) < count,
+        did_not_run=count - len(ended.results),
         again=again,
     )
     for trouble in ended.troubles:
