@@ -245,7 +245,7 @@ def _run_in(
         time.monotonic() - begun,
         shlex.join(["numaproof", *sys.argv[1:]]),
         machines,
-        cut=len(ended.results) < count,
+        did_not_run=count - len(ended.results),
         again=again,
     )
     for trouble in ended.troubles:
@@ -338,16 +338,21 @@ def _machines(listed: Sequence[Instance], given: Sequence[str]) -> dict[str, Mac
     """The machines of all instances by name, which are machines indeed; and an id means one scenario."""
     paths: dict[str, Path] = {}
     machines: dict[str, Machine] = {}
+    named_by: dict[str, Path] = {}
     for one in listed:
         path = one.scenario.path
         other = paths.setdefault(one.id, path)
         if other != path and other.resolve() != path.resolve():
             raise UserError(f"{other} and {path} have the same id, {one.scenario.id}; rename one file or its folder")
         try:
-            machines[one.machine] = machine_of(one.argument)
+            found = machine_of(one.argument)
         except (MachineError, OSError) as error:
             where = "--machine" if one.machine in given else f"{path}: matrix.machine"
             raise UserError(f"{where}: {error}") from error
+        namer = named_by.setdefault(one.machine, path)
+        if machines.setdefault(one.machine, found) != found:
+            told = f"{one.machine} is another machine here than in {namer}; call one of them otherwise"
+            raise UserError(f"{path}: matrix.machine: {told}")
     return machines
 
 

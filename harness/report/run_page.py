@@ -45,10 +45,13 @@ def run_page(run: RunReport) -> str:
     drawings.close()
     counts = {outcome: sum(result.outcome == outcome for result in results) for outcome in OUTCOMES}
     failed = [row for row in rows if row.result.outcome == "failed"]
+    badge, verdict, title = _verdict(counts, run.did_not_run)
     script = inlined(_SCRIPT)
     return render(
         "run_page.html",
-        title=_title(counts),
+        badge=badge,
+        verdict=verdict,
+        title=title,
         run=run,
         rows=rows,
         failed=failed[:MOST_FAILURES],
@@ -88,13 +91,17 @@ def _row(result: InstanceResult, run: RunReport, details: Packing, drawings: Pac
     )
 
 
-def _title(counts: dict[str, int]) -> str:
+def _verdict(counts: dict[str, int], did_not_run: int) -> tuple[str, str, str]:
+    """What came of the run: its colour, in a word, and in a line; one that was ended has not passed."""
     ran = counts["passed"] + counts["failed"]
     if counts["failed"]:
-        return f"{counts['failed']:,} of {count_text(ran, 'instance')} failed"
+        return "bad", "FAILED", f"{counts['failed']:,} of {count_text(ran, 'instance')} failed"
+    if did_not_run:
+        selected = sum(counts.values()) + did_not_run
+        return "warn", "INTERRUPTED", f"{counts['passed']:,} of {count_text(selected, 'instance')} passed"
     if not ran:
-        return "No instance ran"
-    return f"All {count_text(ran, 'instance')} passed" if ran > 1 else "The instance passed"
+        return "warn", "NOTHING RAN", "No instance ran"
+    return "good", "PASSED", f"All {count_text(ran, 'instance')} passed" if ran > 1 else "The instance passed"
 
 
 def _themes(results: Sequence[InstanceResult]) -> dict[str, Counter[str]]:

@@ -21,7 +21,7 @@ class RunReport:
     seconds: float
     command: str  # as a shell takes it
     machines: Mapping[str, Machine]  # name -> as the instances have it; also those whose instances did not run
-    cut: bool = False  # ended before all instances had: by a Ctrl-C, or at the first failure
+    did_not_run: int = 0  # instances that had not ended when the run was: by a Ctrl-C, or at the first failure
     again: Again = field(default_factory=Again)
 
     def summary(self) -> dict[str, Any]:
@@ -31,6 +31,7 @@ class RunReport:
             "started": self.started.isoformat(timespec="seconds"),
             "seconds": round(self.seconds, 3),
             "command": self.command,
-            "cut": self.cut,
+            "cut": self.did_not_run > 0,
+            "did_not_run": self.did_not_run,
         }
         return summary(self.results, self.runtime, about)

@@ -381,12 +381,21 @@ def test_hostile_words_stay_words(browser: Browser, tmp_path: Path) -> None:
 def test_an_instance_that_never_had_a_node(browser: Browser, tmp_path: Path) -> None:
     run = run_of(6, failing=3)
     broken = [replace(one, record=None) if one.outcome == "failed" else one for one in run.results]
-    with shown(browser, written(replace(run, results=tuple(broken), cut=True), tmp_path)) as seen:
+    with shown(browser, written(replace(run, results=tuple(broken), did_not_run=3), tmp_path)) as seen:
         expect(seen.page.locator(".failure").first).to_contain_text("aligned: expected container")
-        expect(seen.page.locator("header")).to_contain_text("was ended before all instances had")
+        expect(seen.page.locator("header")).to_contain_text("3 instances did not run")
         seen.page.locator("#list > li[data-outcome=failed] summary").first.click()
         expect(seen.page.locator("[data-filled=whole]")).to_contain_text("aligned: expected container")
         assert seen.errors == []
+
+
+def test_a_run_that_was_ended_has_not_passed(browser: Browser, run: RunReport, tmp_path: Path) -> None:
+    passed = tuple(one for one in run.results if one.outcome == "passed")[:20]
+    for results, title in ((passed, "20 of 272 instances passed"), ((), "0 of 252 instances passed")):
+        with shown(browser, written(replace(run, results=results, did_not_run=252), tmp_path)) as seen:
+            expect(seen.page.locator("h1")).to_have_text(f"INTERRUPTED {title}")
+            expect(seen.page.locator("h1 .badge")).to_have_class("badge warn")
+            expect(seen.page.locator("header")).to_contain_text("252 instances did not run")
 
 
 def test_many_failures_are_told_in_full_only_so_far(browser: Browser, tmp_path: Path) -> None:

@@ -466,6 +466,18 @@ def test_scenarios_with_the_same_id_are_refused(place: Path, capsys: pytest.Capt
     assert main(["run", "--list", str(file), f"{file}::theme/own[laptop-restricted-pod]"]) == 0  # the same file
 
 
+def test_machines_with_the_same_name_are_refused(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder, preset in (("one", "laptop"), ("two", "xeon-2s")):
+        (place / folder).mkdir()
+        story(place / folder, folder, matrix={"machine": ["edge.yaml"]})
+        (place / folder / "theme/edge.yaml").write_text(f"preset: {preset}\n")
+    one, two = place / "one/theme/one.yaml", place / "two/theme/two.yaml"
+    assert main(["run", "--list", str(one)]) == main(["run", "--list", str(two)]) == 0
+    capsys.readouterr()
+    told = f"{two}: matrix.machine: edge.yaml is another machine here than in {one}; call one of them otherwise"
+    assert told in refusal(capsys, one, two)
+
+
 def story_text(place: Path, text: str) -> Path:
     (place / "theme/text.yaml").write_text(text)
     return place / "theme/text.yaml"

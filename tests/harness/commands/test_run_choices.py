@@ -93,6 +93,7 @@ def test_it_stops_at_the_first_failure_when_asked(place: Path) -> None:
     assert (done.returncode, summary["totals"]["failed"], summary["cut"]) == (1, len(POLICIES), False)
     done, summary = ran(place, file, "-x")
     assert (done.returncode, summary["totals"]["failed"], summary["cut"]) == (1, 1, True)
+    assert summary["did_not_run"] == len(POLICIES) - 1
 
 
 def test_why_a_story_matters_is_told_once(place: Path) -> None:
