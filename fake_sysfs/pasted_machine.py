@@ -9,6 +9,7 @@ from numaproof.fake_sysfs.paste import cleaned, shown
 from numaproof.fake_sysfs.section import load_yaml
 from numaproof.fake_sysfs.texts.read_text import read_text
 from numaproof.fake_sysfs.texts.words import are_words
+from numaproof.near import did_you_mean
 
 FORMS = (
     "paste a machine file, an hwloc string, the text of `numactl -H` or `lscpu`, lstopo's XML,"
@@ -34,7 +35,7 @@ def machine_of_text(text: str, where: str) -> Machine:
     if told is None:
         raise MachineError(
             f"{where}: {shown(bare)} is neither a preset ({', '.join(preset_names())}) nor a text that tells of a"
-            f" machine; files and hosts are not read here: {FORMS}"
+            f" machine; files and hosts are not read here: {FORMS}{did_you_mean(bare, preset_names())}"
         )
     return told
 

@@ -38,6 +38,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Namespace and nothing else: what is not known is told by the parser that was given it."""
         self._given = list(sys.argv[1:] if args is None else args)
+        self._refuse_mixed()
         values, rest = super().parse_known_args(self._given, namespace)
         if rest:
             self._refuse_unknown()
@@ -94,8 +95,8 @@ class Parser(argparse.ArgumentParser):
 
     def _missing(self, names: str) -> UserError:
         for action in self._actions:
-            if isinstance(action, argparse._SubParsersAction) and action.metavar == names:
-                return self._wrong(f"{names} is missing; give one of {', '.join(action.choices)}")
+            if action.choices is not None and names in (action.metavar, action.dest):
+                return self._wrong(f"{names} is missing; give one of {', '.join(map(str, action.choices))}")
         verb, one = ("are", "them") if ", " in names else ("is", "it")
         return self._wrong(f"{names} {verb} missing; give {one}")
 
@@ -111,6 +112,16 @@ class Parser(argparse.ArgumentParser):
         for option in self._unknown_options(until):
             meant = did_you_mean(option, self._option_string_actions)
             raise self._wrong(f"{_shown(option)} is not known{meant}")
+
+    def _refuse_mixed(self) -> None:
+        """Behind a command that does not stand behind `--`, nobody knows whose an option is."""
+        takes_command = any(str(action.metavar).startswith("-- ") for action in self._get_positional_actions())
+        if not takes_command or "--" in self._given or not self._given or self._given[0].startswith("-"):
+            return
+        for word in self._given:
+            if word.startswith("-") and word != "-":
+                where = f"{_shown(word)} stands behind {_shown(self._given[0])}"
+                raise self._wrong(f"{where}; write -- before a command and its own options")
 
     def _unknown_options(self, until: object) -> Iterator[str]:
         for word in self._given:

@@ -42,6 +42,12 @@ def _outcome(arguments: list[str]) -> int:
         # any program which the lost pipe ends, not one that calls what was tested good.
         _discard_output()
         return 128 + signal.SIGPIPE
+    except OSError:
+        if (why := _why_output_is_stuck()) is None:
+            raise
+        _discard_output()
+        print(f"numaproof: standard output: cannot be written ({why}); give another place", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
 
@@ -51,6 +57,15 @@ def _run(arguments: list[str]) -> int:
     # Nobody will ask for the others, and scenarios start hundreds of nodes.
     args = parser_of([chosen] if chosen in COMMANDS else []).parse_args(arguments)
     return int(module_of(args.command).run(args))
+
+
+def _why_output_is_stuck() -> str | None:
+    """What keeps our output from being written, as on a full disk; None: nothing does, the fault is another one."""
+    try:
+        print(flush=True)  # what failed before may be lost, and nothing left to flush
+    except OSError as error:
+        return error.strerror
+    return None
 
 
 def _discard_output() -> None:

@@ -40,7 +40,10 @@ _POLL_SECONDS = 0.1
 def add_arguments(parser: Parser) -> None:
     """Declare the arguments of a fake plugin."""
     parser.add_argument(
-        "kind", choices=list(KINDS), help="; ".join(f"{name}: {kind.summary}" for name, kind in KINDS.items())
+        "kind",
+        nargs="?",  # none is needed where nothing is served
+        choices=list(KINDS),
+        help="; ".join(f"{name}: {kind.summary}" for name, kind in KINDS.items()),
     )
     parser.add_argument(
         "--dir", type=Path, default=Path("/var/lib/kubelet/device-plugins"), help="the directory of kubelet.sock"
@@ -104,7 +107,10 @@ def run(args: argparse.Namespace) -> int:
             for fault, meaning in kinds.items():
                 print(f"{call}={fault}: {meaning}")
         return 0
+    if args.kind is None:
+        raise PluginError(f"plugin: kind is missing; give one of {', '.join(KINDS)}")
     kind = KINDS[args.kind]
+    faults = _faults(args.fault)
     resource = args.resource or kind.resource
     devices, links = _devices(args)
     costs = _costs(args, resource, devices)
@@ -118,7 +124,6 @@ def run(args: argparse.Namespace) -> int:
         for device in devices:
             print(device.id, *(f"node{node}" for node in device.numa or ()), "" if device.healthy else "unhealthy")
         return 0
-    faults = _faults(args.fault)
     # Blocked before any thread exists, so that no thread of gRPC's takes them: `sigtimedwait` below does. Until now,
     # while files are read and devices are printed, they end us.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)

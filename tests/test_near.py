@@ -24,5 +24,10 @@ def test_the_known_names_keep_their_case() -> None:
     assert nearest("topologymanagerpolicy", ["topologyManagerPolicy"]) == "topologyManagerPolicy"
 
 
+def test_the_end_of_a_name_is_the_name() -> None:
+    assert nearest("GPU", ["cpu", "nvidia.com/gpu", "memory"]) == "nvidia.com/gpu"
+    assert nearest("CPU", ["example.com/cpu", "cpu"]) == "cpu"
+
+
 def test_letters_in_another_order_are_more_alike_than_a_wrong_one() -> None:
     assert nearest("noeds", ["notes", "nodes", "noise"]) == "nodes"

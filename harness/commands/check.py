@@ -156,6 +156,7 @@ def run(args: argparse.Namespace) -> int:
                 print(f"numaproof: the subject could not be started: {plain_text(str(error))}", file=sys.stderr)
                 told = Ending("numaproof check: not started", False, (), [not_started(str(error), options_file)])
                 annotate(annotating, told, OPTIONS_FILE)
+                _remove_earlier(args)
                 return NOT_STARTED
             _write(args, report, known, options_file)
             is_good = outcome(report, known).conformant
@@ -201,6 +202,13 @@ def _refuse_bad_places(args: argparse.Namespace) -> None:
         if place in taken and (place.is_file() or not place.exists()):
             raise UserError(f"{option} {path}: {taken[place]} is written there; choose another place")
         taken[place] = option
+
+
+def _remove_earlier(args: argparse.Namespace) -> None:
+    """No report of an earlier run is taken for one of this run, which has none."""
+    for _kind, path in _places(args):
+        if path.is_file():
+            path.unlink()
 
 
 def _places(args: argparse.Namespace) -> list[tuple[str, Path]]:

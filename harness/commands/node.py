@@ -117,8 +117,9 @@ def run(args: argparse.Namespace) -> int:
     )
     with node:
         port = "" if node.http_port is None else f", http://127.0.0.1:{node.http_port}"
+        nodes, cpus = len(node.machine.node_ids), len(node.machine.cpu_ids)
         print(
-            f"ready: {node.machine.name}, {len(node.machine.node_ids)} NUMA nodes, {len(node.machine.cpu_ids)} CPUs; "
+            f"ready: {node.machine.name}, {nodes} NUMA node{'' if nodes == 1 else 's'}, {cpus} CPUs; "
             f"policy {config.topology_policy}, scope {config.topology_scope}; {node.root}{port}",
             flush=True,
         )

@@ -61,7 +61,7 @@ STYLE = (
     "--np-faint:#97a0ae;--np-free:#e3e7ed;--np-kept:#d3d8e0;--np-hatch:#8a94a3;--np-alarm:#c0261c;--np-heat:#0072b2;"
     + _colours(_LIGHT)
     + "max-width:100%;height:auto}\n"
-    "@media (prefers-color-scheme:dark){.np-map{"
+    "@media screen and (prefers-color-scheme:dark){.np-map{"
     "--np-page:#12161c;--np-panel:#1b212a;--np-box:#232a35;--np-line:#3d4757;--np-ink:#e8ecf2;--np-soft:#a3adbc;"
     "--np-faint:#728095;--np-free:#343e4c;--np-kept:#465163;--np-hatch:#8d99ab;--np-alarm:#ff8577;--np-heat:#56b4e9;"
     + _colours(_DARK)

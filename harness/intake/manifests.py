@@ -63,11 +63,12 @@ def the_pod(pods: Iterable[Pod], name: str, others: str) -> Pod:
 
 def _that_run(found: list[Found], name: str) -> list[Found]:
     """Without the pods that are on no node, which hold nothing."""
-    nodes = {told for manifest, _ in found if isinstance(told := _inner(manifest, "spec", "nodeName"), str)}
+    there = [one for one in found if _is_there(one[0])]
+    nodes = {told for manifest, _ in there if isinstance(told := _inner(manifest, "spec", "nodeName"), str)}
     if len(nodes) > 1:
         told = ", ".join(sorted(nodes)[:_MOST_NODES])
         raise UserError(f"{name}: has pods of {len(nodes)} nodes ({told[:_LONGEST]}); give those of one spec.nodeName")
-    return [one for one in found if _is_there(one[0])]
+    return there
 
 
 def _is_there(manifest: Any) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from numaproof.harness.drawing.words import count
 from numaproof.harness.scenario.record import InstanceRecord
 from numaproof.harness.vocabulary import POLICIES
 
@@ -47,13 +48,13 @@ def matrix_lines(results: Sequence[InstanceResult]) -> Iterable[str]:
     for (machine, scope), row in sorted(cells.items()):
         yield "".join([machine.ljust(width), scope.ljust(11), *(cell(row.get(column)).rjust(18) for column in columns)])
     totals = Counter(result.outcome for result in results)
-    machines = len({machine for machine, _ in cells})
+    machines = count(len({machine for machine, _ in cells}), "machine")
     yield (
-        f"{len(results)} instances on {machines} machines: {totals['passed']} passed, {totals['failed']} failed, "
+        f"{count(len(results), 'instance')} on {machines}: {totals['passed']} passed, {totals['failed']} failed, "
         f"{totals['skipped']} skipped"
     )
-    for reason, count in Counter(result.reason for result in results if result.outcome == "skipped").most_common():
-        yield f"  {count} skipped: {reason}"
+    for reason, times in Counter(result.reason for result in results if result.outcome == "skipped").most_common():
+        yield f"  {times} skipped: {reason}"
 
 
 def cell(counts: Counter[str] | None) -> str:

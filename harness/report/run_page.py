@@ -93,15 +93,17 @@ def _row(result: InstanceResult, run: RunReport, details: Packing, drawings: Pac
 
 def _verdict(counts: dict[str, int], did_not_run: int) -> tuple[str, str, str]:
     """What came of the run: its colour, in a word, and in a line; one that was ended has not passed."""
-    ran = counts["passed"] + counts["failed"]
+    passed, selected = counts["passed"], sum(counts.values()) + did_not_run
+    some = f"{passed:,} of {count_text(selected, 'instance')} passed"
     if counts["failed"]:
-        return "bad", "FAILED", f"{counts['failed']:,} of {count_text(ran, 'instance')} failed"
+        return "bad", "FAILED", f"{counts['failed']:,} of {count_text(selected, 'instance')} failed"
     if did_not_run:
-        selected = sum(counts.values()) + did_not_run
-        return "warn", "INTERRUPTED", f"{counts['passed']:,} of {count_text(selected, 'instance')} passed"
-    if not ran:
+        return "warn", "INTERRUPTED", some
+    if not passed:
         return "warn", "NOTHING RAN", "No instance ran"
-    return "good", "PASSED", f"All {count_text(ran, 'instance')} passed" if ran > 1 else "The instance passed"
+    if passed < selected:
+        return "good", "PASSED", some
+    return "good", "PASSED", f"All {count_text(passed, 'instance')} passed" if passed > 1 else "The instance passed"
 
 
 def _themes(results: Sequence[InstanceResult]) -> dict[str, Counter[str]]:

@@ -77,6 +77,34 @@ def test_a_reader_that_goes_away_ends_us_quietly_and_not_as_if_all_were_good(arg
     assert (done.returncode, done.stderr) == (141, "")
 
 
+@pytest.mark.parametrize("buffered", [True, False])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["machine", "list"],
+        ["policies"],
+        ["run", "--list", "views"],
+        ["run", "--runtime", "process", "-n", "1", "options/unknown-option"],
+        ["serve"],
+    ],
+)
+def test_output_that_cannot_be_written_is_a_line(arguments: list[str], buffered: bool, tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    environment |= {} if buffered else {"PYTHONUNBUFFERED": "1"}
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*NUMAPROOF, *arguments],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=environment,
+        )
+    said = "numaproof: standard output: cannot be written (No space left on device); give another place\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
 def test_streams_that_are_closed_from_the_start(tmp_path: Path) -> None:
     command = f"{' '.join(NUMAPROOF)} run --runtime process -n 1 --out {tmp_path}/out options/unknown-option"
     done = subprocess.run(["/bin/sh", "-c", f"{command} >&- 2>&-"], check=False, timeout=300)

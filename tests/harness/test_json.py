@@ -57,7 +57,7 @@ ANSWERS: dict[str, tuple[int, tuple[str, ...]]] = {
         tuple(f"files.{key}" for key in ("file", "kind", "total", "reproduced", "differing")),
     ),
     "plugin gpu --board dgx1-v100 --dry-run": (0, ("resource", "devices.id", "devices.numa", "devices.healthy")),
-    "plugin gpu --list-faults": (0, ("faults",)),
+    "plugin --list-faults": (0, ("faults",)),
     "run views --list": (
         0,
         tuple(f"instances.{key}" for key in ("id", "scenario", "theme", "file", "machine", "values")),

@@ -50,7 +50,7 @@ def test_the_example_works_as_it_stands(repository: Path, workers: str) -> None:
         "alignment/gpu-beside-its-cpus[xeon-2s-restricted]": "passed",
         "alignment/gpu-beside-its-cpus[xeon-2s-single-numa-node]": "passed",
     }
-    assert "2 instances on 1 machines: 2 passed, 0 failed, 0 skipped" in printed
+    assert "2 instances on 1 machine: 2 passed, 0 failed, 0 skipped" in printed
 
 
 OWN_TESTS = """

@@ -106,7 +106,7 @@ def test_nothing_is_wrong_with_it(browser: Browser, address: str, run: RunReport
 def test_the_headline_and_failures_come_first(browser: Browser, address: str, run: RunReport) -> None:
     failed = ids(run, outcome="failed")
     with shown(browser, address) as seen:
-        expect(seen.page.locator("h1")).to_contain_text(f"{len(failed)} of")
+        expect(seen.page.locator("h1")).to_have_text(f"FAILED {len(failed)} of {len(run.results)} instances failed")
         headings = seen.page.locator("h2").all_inner_texts()
         assert headings[:3] == ["Failures", "Machines, policies and scopes", "Instances"]
         assert sorted(seen.page.locator(".failure > summary code").all_inner_texts()) == failed
@@ -133,8 +133,11 @@ def test_what_the_node_said_of_a_failure_is_told_once(browser: Browser, tmp_path
 
 
 def test_a_run_without_failures_says_so(browser: Browser, tmp_path: Path) -> None:
-    with shown(browser, written(run_of(20, failing=0), tmp_path)) as seen:
-        expect(seen.page.locator("h1")).to_contain_text("PASSED")
+    run = run_of(20, failing=0)
+    passed = len(ids(run, outcome="passed"))
+    assert passed == 19
+    with shown(browser, written(run, tmp_path)) as seen:
+        expect(seen.page.locator("h1")).to_have_text("PASSED 19 of 20 instances passed")
         assert "Failures" not in seen.page.locator("h2").all_inner_texts()
 
 
@@ -426,6 +429,22 @@ def test_on_paper_a_long_failure_begins_below_its_heading(browser: Browser, addr
         # Else each that is longer than what is left of a page leaves that empty.
         assert computed(seen.page.locator(".failure"), "breakInside") == "auto"
         assert computed(seen.page.locator(".failure .brief > li"), "breakInside") == "auto"
+
+
+def test_paper_is_light_whatever_the_screen_is(browser: Browser, address: str, run: RunReport) -> None:
+    instance = next(one for one in run.results if one.record).words["id"]
+    with shown(browser, f"{address}#i={instance}", scheme="dark") as seen:
+        seen.page.wait_for_selector("[data-filled=whole]")
+        colours = """() => [document.documentElement, document.querySelector('#list svg text')].map(one => {
+          const {backgroundColor, fill} = getComputedStyle(one);
+          return [backgroundColor, fill];
+        })"""
+        dark = seen.page.evaluate(colours)
+        seen.page.emulate_media(media="print", color_scheme="light")
+        light = seen.page.evaluate(colours)
+        seen.page.emulate_media(media="print", color_scheme="dark")
+        assert seen.page.evaluate(colours) == light
+        assert [one != other for one, other in zip(dark, light, strict=True)] == [True, True]
 
 
 def test_a_thousand_instances_are_one_small_file() -> None:

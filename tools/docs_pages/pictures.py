@@ -7,7 +7,7 @@ _ASKED = "(prefers-color-scheme:dark)"
 
 def by_scheme(name: str, svg: str) -> Mapping[str, str]:
     """An SVG that asks for the screen's colours, as a file that is light and one that is dark; `name` ends in .svg."""
-    svg = svg.replace("(prefers-color-scheme: dark)", _ASKED)
+    svg = svg.replace("(prefers-color-scheme: dark)", _ASKED).replace(f"screen and {_ASKED}", _ASKED)
     stem = name.removesuffix(".svg")
     return {f"{stem}.light.svg": svg.replace(_ASKED, "not all"), f"{stem}.dark.svg": svg.replace(_ASKED, "all")}
 

@@ -128,6 +128,8 @@ def test_those_that_run_are_of_one_node() -> None:
     pods = [pod(name, spec=spec() | {"nodeName": node}) for name, node in (("a", "n1"), ("b", "n2"), ("c", "n1"))]
     with pytest.raises(UserError, match=r"f\.yaml: has pods of 2 nodes \(n1, n2\); give those of one spec\.nodeName"):
         told(*pods, running=True)
+    pods[1]["status"] = {"phase": "Succeeded"}  # it holds nothing any more, wherever that was
+    assert told(*pods, running=True) == ["team/a 1", "team/c 1"]
     assert told(pods[0], pods[2], pod("d"), running=True) == ["team/a 1", "team/c 1", "team/d 1"]
 
 

@@ -50,6 +50,9 @@ def test_a_conformant_command_and_its_reports(capsys: pytest.CaptureFixture[str]
     assert "GetDevicePluginOptions" in page
     assert "http://" not in page  # nothing is fetched from elsewhere
     assert "https://" not in page
+    # They are not taken for those of a subject that does not start.
+    assert numaproof_check(*QUICK, *reports, "--", "false") == 3
+    assert [path for path in ("r.xml", "r.yaml", "r.html") if Path(path).exists()] == []
 
 
 def test_a_violation_is_explained_everywhere(capsys: pytest.CaptureFixture[str]) -> None:

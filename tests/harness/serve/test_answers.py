@@ -228,6 +228,11 @@ def test_a_fault_stands_at_its_field_in_the_words_of_the_command(server: Server,
         assert f"numaproof: {answer.told}{ADDED.get(case, '')}\n" == command.stderr.replace("machine.yaml:", "machine:")
 
 
+def test_who_slips_in_the_name_of_a_preset_is_told_which_it_may_be(server: Server) -> None:
+    answer = server.asked("/api/explain", replace(GOOD, machine="dgx a100").as_dict())
+    assert answer.told.endswith("; did you mean dgx-a100?")
+
+
 SECRET = "of-this-machine"
 XML = """\
 <?xml version="1.0"?>
