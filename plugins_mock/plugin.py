@@ -274,10 +274,11 @@ class _Serving:
             early.rename(socket)
         except FileNotFoundError as error:
             self.end()
-            raise _WipedError(f"{socket}: cannot serve there: {error}; is the directory there?") from error
+            raise _WipedError(f"{socket}: cannot serve there ({error.strerror}); is the directory there?") from error
         except (OSError, RuntimeError) as error:
             self.end()
-            raise PluginError(f"{socket}: cannot serve there: {error}; is the directory there and writable?") from error
+            told = f" ({error.strerror})" if isinstance(error, OSError) else ""  # else it is gRPC's words for all cases
+            raise PluginError(f"{socket}: cannot serve there{told}; is the directory there and writable?") from error
 
     def end(self) -> None:
         """End every stream and call, then the server."""

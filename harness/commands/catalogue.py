@@ -1,7 +1,9 @@
 """The subcommands of `numaproof`, and the parser that knows them."""
 
 import importlib
-from collections.abc import Collection
+import os
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 
 import numaproof
@@ -26,6 +28,7 @@ COMMANDS = {
     "image": "find or build the image of the docker runtime",
     "clean": "remove what killed runs left behind",
 }
+_VERBOSITY = "GRPC_VERBOSITY"
 EXAMPLES = (
     "numaproof machine show dgx-a100",
     "numaproof explain pod.yaml --machine '2 nodes x 16 CPUs, 125Gi'",
@@ -50,4 +53,21 @@ def parser_of(given: Collection[str]) -> Parser:
 
 def module_of(command: str) -> ModuleType:
     """The module of a command: its arguments, its examples, and what runs it."""
-    return importlib.import_module(f"numaproof.harness.commands.{command}")
+    with _silent_grpc():
+        return importlib.import_module(f"numaproof.harness.commands.{command}")
+
+
+@contextmanager
+def _silent_grpc() -> Iterator[None]:
+    """gRPC's core does not print logs of its own on our stderr: it looks for how much when it is imported.
+
+    Whoever asks for them has them; what we start is not told.
+    """
+    if _VERBOSITY in os.environ:
+        yield
+        return
+    os.environ[_VERBOSITY] = "NONE"
+    try:
+        yield
+    finally:
+        del os.environ[_VERBOSITY]

@@ -115,7 +115,11 @@ BAD = {
     "run /no/such/folder --list": ("/no/such/folder", "themes: "),
     f"check --config {NOTHING} -- /bin/true": (NOTHING,),
     "check --dir /no/such/folder": ("--dir /no/such/folder", "give the one in which the plugin registers"),
-    "init scenario /no/such/folder/story.yaml": ("/no/such/folder/story.yaml", "its directory does not exist", "make it"),
+    "init scenario /no/such/folder/story.yaml": (
+        "/no/such/folder/story.yaml",
+        "its directory does not exist",
+        "make it",
+    ),
     "init machine stories/key.yaml": ("stories/key.yaml: is there already", "give another name, or --force"),
     "init machine check.txt": ("check.txt", "the name of a machine file ends in .yaml", "rename it"),
     # Numbers that are out of range.
@@ -179,6 +183,7 @@ BAD = {
     "plugin generic --fault Alocate=hang --dir /proc/x": ("Alocate", "did you mean Allocate?"),
     "plugin generic --fault Allocate=error:UNAVAILBLE --dir /proc/x": ("UNAVAILBLE", "did you mean UNAVAILABLE?"),
     "plugin generic --devices devices.yaml": ("devices.yaml", "nmua", "did you mean numa?"),
+    "plugin generic --dir /no/such/folder": ("/no/such/folder", "cannot serve there; is the directory there"),
     "plugin gpu --board dgx1-v10": ("--board dgx1-v10", "did you mean dgx1-v100?"),
     "run view": ("view", "themes: ", "did you mean views?"),
     "run views/everybody-see-the-machine": ("did you mean views/everybody-sees-the-machine?",),

@@ -77,6 +77,20 @@ def test_a_reader_that_goes_away_ends_us_quietly_and_not_as_if_all_were_good(arg
     assert (done.returncode, done.stderr) == (141, "")
 
 
+def test_what_libraries_log_is_not_on_our_stderr_unless_somebody_asks_for_it() -> None:
+    command = [*NUMAPROOF, "plugin", "generic", "--dir", "/no/such/folder"]
+    environment = {name: value for name, value in os.environ.items() if name != "GRPC_VERBOSITY"}
+
+    def lines(**more: str) -> int:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment | more)
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1].startswith("numaproof: /no/such/folder/")
+        return len(done.stderr.splitlines())
+
+    assert lines() == 1
+    assert lines(GRPC_VERBOSITY="ERROR") > 1
+
+
 @pytest.mark.parametrize("buffered", [True, False])
 @pytest.mark.parametrize(
     "arguments",
