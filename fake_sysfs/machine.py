@@ -28,6 +28,7 @@ CacheKind = Literal["Data", "Instruction", "Unified"]
 
 # The page sizes of x86-64, in kB: what the kernel offers whether or not pages are set aside.
 X86_HUGEPAGE_SIZES = (2048, 1048576)
+UNKNOWN = "unknown"  # a CPU's model or vendor that nobody tells
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.files import EXTRA
-from numaproof.fake_sysfs.machine import CpuKind, DeviceLink, Machine
+from numaproof.fake_sysfs.machine import UNKNOWN, CpuKind, DeviceLink, Machine
 from numaproof.fake_sysfs.read_cpus import read_caches, read_cpus, read_isolated
 from numaproof.fake_sysfs.read_nodes import read_nodes
 from numaproof.fake_sysfs.read_pci import read_pci
@@ -98,4 +98,4 @@ def _mhz(tree: Tree, cpuinfo: str) -> int:
 
 def _first(pattern: re.Pattern[str], text: str) -> str:
     found = pattern.search(text)
-    return found[1] if found else "unknown"
+    return found[1] if found else UNKNOWN

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.lists import format_cpulist
-from numaproof.fake_sysfs.machine import Cpu, Machine, NumaNode
+from numaproof.fake_sysfs.machine import UNKNOWN, Cpu, Machine, NumaNode
 from numaproof.fake_sysfs.texts.caches import caches_of
 from numaproof.fake_sysfs.texts.cores import Cores, Lists, cores_of
 from numaproof.fake_sysfs.texts.told import ASSUMED, MOST_CPUS, Told, ids_of
@@ -34,8 +34,8 @@ def completed(told: Told, name: str) -> Machine:
         cpus=cpus,
         nodes=tuple(NumaNode(node, memory[node], (), rows[node]) for node in sorted(lists)),
         caches=caches_of(cores, sockets, told),
-        cpu_model=told.model or "unknown",
-        cpu_vendor=told.vendor or "unknown",
+        cpu_model=told.model or UNKNOWN,
+        cpu_vendor=told.vendor or UNKNOWN,
         mhz=told.mhz or 2000,
         notes=tuple(f"{ASSUMED}{text}" for text in told.assumptions),
     )

@@ -9,6 +9,7 @@ from typing import Any
 from numaproof.fake_sysfs.errors import MachineError
 from numaproof.fake_sysfs.lists import format_cpulist
 from numaproof.fake_sysfs.machine import (
+    UNKNOWN,
     X86_HUGEPAGE_SIZES,
     Cache,
     CacheKind,
@@ -67,8 +68,8 @@ def read_lstopo(text: str, name: str) -> Machine:
         pci=read_pci(top, objects.cpus, owner, ids),
         kinds=_kinds(top, set(objects.pus)),
         hugepage_sizes=tuple(sorted(sizes - {min(sizes)})) if len(sizes) > 1 else X86_HUGEPAGE_SIZES,
-        cpu_model=_info(top, "CPUModel") or "unknown",
-        cpu_vendor=_info(top, "CPUVendor") or "unknown",
+        cpu_model=_info(top, "CPUModel") or UNKNOWN,
+        cpu_vendor=_info(top, "CPUVendor") or UNKNOWN,
         mhz=max((_speed(kind) for kind in top.of("cpukind")), default=0) or _DEFAULT_MHZ,
         notes=tuple(f"{ASSUMED}{note}" for note in notes),
     )
