@@ -1,5 +1,6 @@
 """`numaproof run` that is interrupted or killed: nothing stays."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -132,6 +133,26 @@ if "stdin.readline" in " ".join(sys.orig_argv):  # as execnet starts one
 """
 
 
+@contextmanager
+def opened_for_its_reader(pipe: Path, process: subprocess.Popen[str]) -> Iterator[None]:
+    """A pipe that has a reader, who waits until this ends."""
+    opened: list[int] = []
+
+    def has_reader() -> bool:
+        assert process.poll() is None
+        try:
+            opened.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+        except OSError as error:
+            assert error.errno == errno.ENXIO  # nobody reads yet
+        return bool(opened)
+
+    wait_until(has_reader, "a worker that starts", timeout=300)
+    try:
+        yield
+    finally:
+        os.close(opened[0])
+
+
 def test_a_run_that_is_ended_while_its_workers_start_says_so_and_no_more(place: Path) -> None:
     (place / "sitecustomize.py").write_text(SLOW_TO_START)
     gate = place / "gate"
@@ -149,10 +170,11 @@ def test_a_run_that_is_ended_while_its_workers_start_says_so_and_no_more(place: 
     )
     with process:
         try:
-            with gate.open("w"):  # opened when a worker reads it
+            with opened_for_its_reader(gate, process):
                 os.killpg(process.pid, signal.SIGINT)
-                gate.unlink()
-                gate.touch()  # the other worker need not wait
+                no_gate = place / "none"
+                no_gate.touch()
+                no_gate.replace(gate)  # the other worker need not wait
             told = process.communicate(timeout=300)[1]
         finally:
             process.kill()
