@@ -27,7 +27,7 @@ from numaproof.harness.commands.annotating import (
 )
 from numaproof.harness.commands.check_about import about_of
 from numaproof.harness.commands.check_progress import progress_shown
-from numaproof.harness.commands.output_file import refuse_unwritable, write_output
+from numaproof.harness.commands.output_file import refuse_unwritable, remove_output, write_output
 from numaproof.harness.commands.terminal import wants_colour
 from numaproof.harness.conformance.check_file import OPTIONS_FILE, add_file_options
 from numaproof.harness.conformance.checks.check import Check, RequirementLevel
@@ -207,8 +207,7 @@ def _refuse_bad_places(args: argparse.Namespace) -> None:
 def _remove_earlier(args: argparse.Namespace) -> None:
     """No report of an earlier run is taken for one of this run, which has none."""
     for _kind, path in _places(args):
-        if path.is_file():
-            path.unlink()
+        remove_output(path)
 
 
 def _places(args: argparse.Namespace) -> list[tuple[str, Path]]:

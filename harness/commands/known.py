@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from numaproof.harness.decision.config import Setting
 from numaproof.harness.decision.kubelet_flags import with_flags
-from numaproof.harness.intake.configuration import is_elsewhere, read_with_files
+from numaproof.harness.intake.configuration import elsewhere_text, read_with_files
 from numaproof.harness.intake.live_state import with_live
 from numaproof.harness.intake.log_facts import LogFacts
 from numaproof.harness.intake.state import KubeletState
@@ -36,7 +36,7 @@ def known_of(config: Sequence[str], kubelet_root: str | None, pod_resources: str
     if settings is not None and given is not None and not elsewhere:
         notes.append(f"--config is the configuration; what {kubelet_root} has of one is passed over")
     elif settings is None:
-        notes += map(is_elsewhere, elsewhere)
+        notes += map(elsewhere_text, elsewhere)
     if given is not None:
         # Flags that name a configuration go with it.
         settings = with_flags(settings, given) if settings and elsewhere else given

@@ -29,6 +29,16 @@ def write_output(path: Path, text: str) -> None:
         raise _error(path, error) from None
 
 
+def remove_output(path: Path) -> None:
+    """Remove a file that an earlier `write_output` left, if there is one; links, as /dev/stdout is one, stay."""
+    if path.is_symlink() or not path.is_file():
+        return
+    try:
+        path.unlink()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be removed ({error.strerror}); it is of an earlier run, not of this") from None
+
+
 def refuse_unwritable(path: Path) -> None:
     """Say now what `write_output` would say later, before there is anything to write; nothing is changed by it."""
     if not path.absolute().parent.is_dir():

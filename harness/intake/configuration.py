@@ -52,10 +52,10 @@ def read_configuration(text: str, where: str) -> tuple[dict[str, Setting] | None
     A UserError if it is something else.
     """
     settings, notes, files = read_with_files(text, where)
-    return settings, (*notes, *map(is_elsewhere, files))
+    return settings, (*notes, *map(elsewhere_text, files))
 
 
-def is_elsewhere(file: str) -> str:
+def elsewhere_text(file: str) -> str:
     """What has to be said of a configuration that flags name."""
     return f"the configuration {shown(file)} is named by flags, and is not given"
 

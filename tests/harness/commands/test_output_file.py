@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from numaproof.errors import UserError
-from numaproof.harness.commands.output_file import write_output
+from numaproof.harness.commands.output_file import remove_output, write_output
 
 
 def test_a_file_is_replaced_whole_and_can_be_read(tmp_path: Path) -> None:
@@ -45,3 +45,15 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     write_output(link, "text")
     assert link.is_symlink()
     assert (tmp_path / "drawn.svg").read_text() == "text"
+
+
+def test_of_an_earlier_run_only_a_file_is_removed(tmp_path: Path) -> None:
+    file, link, pipe = (tmp_path / name for name in ("page.html", "stdout", "pipe"))
+    file.write_text("old")
+    link.symlink_to("elsewhere")
+    (tmp_path / "elsewhere").write_text("printed")
+    os.mkfifo(pipe)
+    for path in (file, link, pipe, tmp_path / "none"):
+        remove_output(path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere", "pipe", "stdout"]
+    assert (tmp_path / "elsewhere").read_text() == "printed"
